@@ -11,7 +11,7 @@ const MAX_SHOWN = 10;
 
 const text = z.string().trim().min(1).max(2000);
 const names = z.array(z.string().max(100)).max(MAX_NAMES);
-/** By its id, or its name where only one has that. */
+/** The app's id, or its name where only one app has that. */
 const app = z
   .string()
   .trim()
@@ -33,7 +33,7 @@ const Summary = z.object({
 const Named = z.object({ id: z.string(), name: z.string() });
 const Granted = z.object({
   ...Named.shape,
-  /** Types of webhooks that it is sent, and where to; null: nowhere. */
+  /** Types of webhooks that it receives, and their addresses; null: none. */
   sent: z.array(z.string()),
   webhookUrl: z.string().nullable(),
   scopes: z.array(z.string()),
@@ -132,7 +132,7 @@ export function appCommands({ users, apps, hooks }: AppServices) {
 
   async function summary(of: App): Promise<z.input<typeof Summary>> {
     const [only] = await summaries([of]);
-    return only as z.input<typeof Summary>; // one for each
+    return only as z.input<typeof Summary>; // one for each account
   }
 
   return {

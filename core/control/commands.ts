@@ -12,19 +12,20 @@ import { AppError } from '../runtime/errors.ts';
 import { type AppServices, appCommands, appShapes, toIso } from './app-commands.ts';
 import { type CalendarServices, calendarCommands, calendarShapes } from './calendar-commands.ts';
 import { type HookServices, hookCommands, hookShapes } from './hook-commands.ts';
+import { type PrivacyServices, privacyCommands, privacyShapes } from './privacy-commands.ts';
 import { type RecordingServices, recordingCommands, recordingShapes } from './recording-commands.ts';
 import { type TransferServices, transferCommands, transferShapes } from './transfer-commands.ts';
 import { type VocabularyServices, vocabularyCommands, vocabularyShapes } from './vocabulary-commands.ts';
 import { type VoiceServices, voiceCommands, voiceShapes } from './voice-commands.ts';
 
-/** Tells of one part whether it works, and if not, which command makes it work. */
+/** State of one part of the server, and the command that would repair it. */
 const Readiness = z.object({
-  /** Its purpose, for people: `speech recognition`. */
+  /** The part's purpose, for people: `speech recognition`. */
   part: z.string(),
-  /** Which one: `pocketsphinx`. */
+  /** The part's name: `pocketsphinx`. */
   name: z.string(),
   ok: z.boolean(),
-  /** Nothing is broken without it: it was not asked for, or another one of the same part does its work. */
+  /** True: nothing depends on it, because it was not asked for, or another one does its work. */
   optional: z.boolean(),
   detail: z.string(),
   /** The one command that makes it ready; null when it is, or when no command can. */
@@ -34,7 +35,7 @@ export type Readiness = z.infer<typeof Readiness>;
 
 const Status = z.object({
   version: z.string(),
-  /** Where it listens, `http://host:port`; null when no server runs. */
+  /** Address of the server, `http://host:port`; null when none runs. */
   url: z.string().nullable(),
   dataDir: z.string(),
   configFile: z.string().nullable(),
@@ -44,39 +45,41 @@ const Status = z.object({
 });
 export type Status = z.infer<typeof Status>;
 
-/** Name of the part without which nothing is transcribed. */
+/** Name of the part that transcribes. */
 export const RECOGNITION = 'speech recognition';
-/** Part of a plugin that no other part names. */
+/** Name of the part that tells of newer versions. */
+export const UPDATES = 'updates';
+/** A part of a plugin that has no name of its own. */
 export const PLUGIN = 'plugin';
 
 export const LOCKABLE = ['memory', 'conversation', 'action-item'] as const satisfies readonly Lockable[];
 
 const name = z.string().trim().min(1).max(100);
-/** Which ones will do is up to signing in. */
+/** Sign-in decides which passwords are acceptable. */
 const MAX_PASSWORD_CHARS = 1000;
 
 const ROLES = ['owner', 'operator'] as const satisfies readonly Role[];
 
 const Named = z.object({ name: z.string() });
-/** Live connections, as their clients call themselves. */
+/** Live connections by the names that their clients give themselves. */
 const Devices = z.array(z.string().nullable());
 const names = z.array(z.string());
 const SignedOut = z.object({
   name: z.string(),
   ended: z.object({ connections: Devices, keys: names, devices: names }),
-  /** Credentials of the account, and addresses that reach its owner. */
+  /** Credentials of the account, and addresses at which its owner is reached. */
   left: z.object({ keys: names, devices: names, addresses: names, apps: names, hooks: names }),
 });
 
 const NewKey = z.object({ id: z.string(), key: z.string(), scopes: z.array(z.string()) });
 
-/** `createdAt` is epoch ms, `rows` those of the database. */
+/** `createdAt` is epoch ms, `rows` the number in the database. */
 const MadeBackup = z.object({
   ...{ file: z.string(), bytes: z.number(), createdAt: z.number(), encrypted: z.boolean() },
   ...{ files: z.number(), rows: z.number(), leftOut: z.array(z.string()) },
 });
 
-/** Every command: what it takes, what it answers. */
+/** Every command with its arguments and result. */
 const shapes = {
   'user.add': { args: z.object({ name }), result: z.object({ id: z.string(), name: z.string() }) },
   'user.list': {
@@ -96,11 +99,11 @@ const shapes = {
   },
   'user.enable': { args: z.object({ user: name }), result: Named },
   'user.role': { args: z.object({ user: name, role: z.enum(ROLES) }), result: Named },
-  /** With everything that it owns, for good. */
+  /** Deletes the account and everything that it owns. */
   'user.remove': { args: z.object({ user: name }), result: Named },
-  /** A device was lost: ends all that the account is signed in with. */
+  /** For a lost device: ends every session and token of the account. */
   'user.lost': { args: z.object({ user: name }), result: SignedOut },
-  /** With null there is none any more. */
+  /** Null removes it. */
   'user.password': {
     args: z.object({ user: name, password: z.string().max(MAX_PASSWORD_CHARS).nullable() }),
     result: z.object({}),
@@ -126,7 +129,7 @@ const shapes = {
       z.object({
         id: z.string(),
         name: z.string(),
-        /** Its beginning and end. */
+        /** First and last characters of the key. */
         hint: z.string(),
         scopes: z.array(z.string()),
         createdAt: z.string(),
@@ -134,7 +137,7 @@ const shapes = {
       }),
     ),
   },
-  /** By its id, or its name where only one key has that. */
+  /** The key's id, or its name where only one key has that. */
   'key.rotate': { args: z.object({ user: name, id: name }), result: NewKey },
   'key.revoke': {
     args: z.object({ user: name, id: name }),
@@ -168,11 +171,11 @@ const shapes = {
         channel: z.string(),
         label: z.string(),
         enabled: z.boolean(),
-        /** Why the server switched it off. */
+        /** The reason why the server switched it off. */
         offReason: z.string().nullable(),
-        /** Where it goes, without its secrets. */
+        /** Its address, without secrets. */
         address: z.record(z.string(), z.unknown()),
-        /** The names of those that it has. */
+        /** Names of its secrets. */
         secrets: z.array(z.string()),
       }),
     ),
@@ -194,7 +197,8 @@ const shapes = {
   ...appShapes,
   ...calendarShapes,
   ...transferShapes,
-  /** Begins one; `backup.progress` tells how it goes. */
+  ...privacyShapes,
+  /** Starts a backup; `backup.progress` reports on it. */
   'backup.begin': {
     args: z.object({ to: z.string().min(1).max(4096).nullable() }),
     result: z.object({}),
@@ -213,6 +217,15 @@ const shapes = {
         .nullable(),
       failed: z.object({ at: z.number(), message: z.string() }).nullable(),
       rehearsed: z.object({ at: z.number(), file: z.string(), error: z.string().nullable() }).nullable(),
+      copies: z.array(
+        z.object({
+          place: z.string(),
+          name: z.string().nullable(),
+          at: z.number().nullable(),
+          error: z.string().nullable(),
+          readAt: z.number().nullable(),
+        }),
+      ),
     }),
   },
   status: { args: z.object({}), result: Status },
@@ -223,7 +236,10 @@ export type Result<C extends CommandName> = z.output<(typeof shapes)[C]['result'
 export const COMMANDS: { [C in CommandName]: { args: z.ZodType<Args<C>>; result: z.ZodType<Result<C>> } } =
   shapes;
 
-/** Name → what it does. Rejects with an AppError; `invalid_request` where the arguments fail their schema. */
+/**
+ * The functions by command name. Reject with an AppError; `invalid_request` where the arguments do not match their
+ * schema.
+ */
 export type Commands = { [C in CommandName]: (args: Args<C>) => Promise<Result<C>> };
 
 /** The services that the commands use. */
@@ -231,6 +247,7 @@ interface Services
   extends AppServices,
     CalendarServices,
     HookServices,
+    PrivacyServices,
     TransferServices,
     VocabularyServices,
     VoiceServices,
@@ -250,7 +267,7 @@ interface Services
   status(): Promise<Status>;
 }
 
-/** The commands over these services. */
+/** Creates the commands over these services. */
 export function createCommands(services: Services): Commands {
   return checked({
     ...accountCommands(services),
@@ -263,6 +280,7 @@ export function createCommands(services: Services): Commands {
     ...appCommands(services),
     ...calendarCommands(services),
     ...transferCommands(services),
+    ...privacyCommands(services),
     'backup.begin': async ({ to }) => {
       services.backups.begin(to);
       return {};
@@ -395,7 +413,7 @@ function newKey({ record, key }: { record: ApiKey; key: string }) {
   return { id: record.id, key, scopes: record.scopes };
 }
 
-/** The same, each of which looks at its arguments first. */
+/** Wraps each command so that it checks its arguments first. */
 function checked(commands: Commands): Commands {
   const entries = Object.entries(commands).map(([name, run]) => [
     name,

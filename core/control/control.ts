@@ -1,7 +1,7 @@
 /**
- * How the command line speaks to a running server: a Unix socket in the data directory that only the server's own
- * account can open. One JSON object per line, `{command, args}`, answered by `{ok: true, result}` or
- * `{ok: false, error: {code, message}}`. The same table of commands serves in-process when no server runs.
+ * The protocol between the command line and a running server: a Unix socket in the data directory that only the
+ * server's system account can open. One JSON object per line, `{command, args}`, is answered by `{ok: true, result}`
+ * or `{ok: false, error: {code, message}}`. The same table of commands runs in-process when no server does.
  */
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -11,24 +11,24 @@ import type { Log } from '../runtime/log.ts';
 import { type Args, COMMANDS, type CommandName, type Commands, type Result } from './commands.ts';
 import { dial, linesOf, listenPrivately } from './unix-socket.ts';
 
-/** Where the server of this data directory answers. */
+/** Path of the socket for this data directory. */
 export function controlPath(dataDir: string): string {
   return join(dataDir, 'control.sock');
 }
 
-/** Does a server answer there? */
+/** Whether a server answers there. */
 export async function isServed(path: string): Promise<boolean> {
   return (await callControl(path, 'status', {})) !== 'absent';
 }
 
 interface Limits {
-  /** Bytes of one request. */
+  /** Maximum bytes of one request. */
   maxLineBytes?: number;
-  /** From connecting to the last answer. */
+  /** Time limit from connecting to the last answer. */
   timeLimitMs?: number;
 }
 const MAX_LINE_BYTES = 64 * 1024;
-/** An answer may be long: the list of many accounts. */
+/** Maximum bytes of an answer, which may list many accounts. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 const TIME_LIMIT_MS = 30_000;
 const MAX_CONNECTIONS = 16;
@@ -60,7 +60,7 @@ export async function serveControl(
   };
 }
 
-/** One connection: requests in order until the other side ends, sends too much, or takes too long. */
+/** Serves one connection: requests in order until the other side ends, sends too much, or takes too long. */
 async function converse(socket: Socket, commands: Commands, log: Log, limits: Limits): Promise<void> {
   const deadline = setTimeout(() => socket.destroy(), limits.timeLimitMs ?? TIME_LIMIT_MS);
   const write = (answer: unknown) => {
@@ -110,8 +110,8 @@ const Answer = z.discriminatedUnion('ok', [
 ]);
 
 /**
- * Has the running server do a command. Resolves to `'absent'` when none runs on this data directory.
- * Rejects with the server's own AppError, or `unavailable` when it breaks off, `timeout` when it does not answer.
+ * Runs a command in the running server. Resolves to `'absent'` when none runs on this data directory. Rejects with
+ * the server's own AppError, `unavailable` when the connection breaks, or `timeout` when it does not answer.
  */
 export async function callControl<C extends CommandName>(
   path: string,

@@ -7,7 +7,7 @@ import type { Hooks } from '../domain/apps/hooks.ts';
 import { toIso } from './app-commands.ts';
 
 const user = z.string().trim().min(1).max(100);
-/** By its id, label or type. */
+/** The webhook's id, label or type. */
 const webhook = z.string().trim().min(1).max(100);
 const label = z
   .string()
@@ -18,25 +18,25 @@ const label = z
 const Shown = z.object({
   id: z.string(),
   type: z.string(),
-  /** '' is the default address of its type. */
+  /** '': the default address of its type. */
   label: z.string(),
   url: z.string(),
-  /** Between two pieces of audio; null where it is of no audio. */
+  /** Interval between two pieces of audio; null where it receives no audio. */
   seconds: z.number().nullable(),
-  /** The name of the app of the account that it is of; null: the account's own. */
+  /** Name of the app that it belongs to; null: the account itself. */
   app: z.string().nullable(),
   enabled: z.boolean(),
-  /** Why the server switched it off. */
+  /** The reason why the server switched it off. */
   offReason: z.string().nullable(),
   failingSince: z.string().nullable(),
 });
 
 const Tested = z.object({
-  /** HTTP status of the answer; null: there was none. */
+  /** HTTP status of the response; null: there was none. */
   status: z.number().nullable(),
-  /** Null: it was taken. */
+  /** Null: it was accepted. */
   error: z.string().nullable(),
-  /** The beginning of the answer. */
+  /** The beginning of the response body. */
   answer: z.string().nullable(),
   tookMs: z.number(),
 });
@@ -53,7 +53,7 @@ export const hookShapes = {
         .regex(/[^\s,]/, 'should be an address'),
       label: label.optional(),
     }),
-    /** The secret that signs it, where it is the first webhook of the account: shown this once. */
+    /** The signing secret, returned once: with the account's first webhook. */
     result: z.object({ ...Shown.shape, signingSecret: z.string().nullable() }),
   },
   'hook.test': {
@@ -69,7 +69,7 @@ export interface HookServices {
   users: Pick<Users, 'byName'>;
   apps: Pick<Apps, 'list'>;
   hooks: Pick<Hooks, 'list' | 'set' | 'find' | 'enable' | 'remove'>;
-  /** Sends one made-up event of its type. */
+  /** Sends a sample event of its type. */
   testHook(hook: Hook): Promise<z.input<typeof Tested>>;
 }
 
@@ -85,7 +85,7 @@ export function hookCommands({ users, apps, hooks, testHook }: HookServices) {
 
   async function shownOne(hook: Hook): Promise<z.input<typeof Shown>> {
     const [only] = await shown([hook]);
-    return only as z.input<typeof Shown>; // one for each
+    return only as z.input<typeof Shown>; // one for each account
   }
 
   return {
@@ -94,8 +94,8 @@ export function hookCommands({ users, apps, hooks, testHook }: HookServices) {
     },
     async 'hook.set'({ user, type, url, label }: Args<'hook.set'>) {
       const { id } = await users.byName(user);
-      const { hook, newSecret } = await hooks.set(id, type, url, label);
-      return { ...(await shownOne(hook as Hook)), signingSecret: newSecret }; // there is an address
+      const { hook, newSecret } = await hooks.set(id, type, url, label === undefined ? {} : { label });
+      return { ...(await shownOne(hook as Hook)), signingSecret: newSecret }; // an address is set
     },
     async 'hook.test'(args: Args<'hook.test'>) {
       const hook = await find(args);

@@ -6,12 +6,12 @@ import type { Backups } from '../backup/backups.ts';
 import type { Clock, Health } from '../contract/model.ts';
 import type { Storage } from '../contract/plugin.ts';
 import type { Users } from '../domain/accounts/users.ts';
-import { countOrphanedAudio, ORPHANED, ORPHANED_CURE, tellOrphaned } from '../listen/orphaned-audio.ts';
+import { countOrphanedAudio, ORPHANED, ORPHANED_CURE, tellOrphaned } from '../listen/spool/orphaned-audio.ts';
 import type { PluginHost, PluginStatus } from '../plugin-host/plugin-host.ts';
 import { deadline } from '../runtime/deadline.ts';
 import { AppError } from '../runtime/errors.ts';
 import { version } from '../runtime/version.ts';
-import { PLUGIN, RECOGNITION, type Readiness, type Status } from './commands.ts';
+import { PLUGIN, RECOGNITION, type Readiness, type Status, UPDATES } from './commands.ts';
 import type { Openings } from './openings.ts';
 
 /** The parts that plugins chosen by name provide, and what works without them. */
@@ -29,6 +29,15 @@ const PARTS = [
   { key: 'embedder', part: 'search by meaning', without: 'search finds words alone' },
   { key: 'vectors', part: 'search index', without: 'search finds words alone' },
 ] as const;
+
+/** Source of news about newer versions. Null: nobody asked for it. */
+interface Updates {
+  state(): Promise<{
+    checkedAt: number | null;
+    newer: { version: string; released: string; security: boolean; note: string } | null;
+    error: string | null;
+  } | null>;
+}
 
 type BackupState = Awaited<ReturnType<Backups['state']>>;
 
@@ -87,6 +96,7 @@ export function createStatus({
   openings,
   users,
   backups,
+  updates,
   state,
 }: {
   loaded: LoadedConfig;
@@ -94,6 +104,7 @@ export function createStatus({
   openings: Pick<Openings, 'failureOf'>;
   users: Pick<Users, 'list'>;
   backups: Pick<Backups, 'state'>;
+  updates: Pick<Updates, 'state'>;
   state: { url: string | null };
 }) {
   return async (): Promise<Status> => ({
@@ -105,6 +116,7 @@ export function createStatus({
       await bluetooth(),
       ...(await orphanedAudio(config.dataDir)),
       tellBackups(await backups.state()),
+      ...tellUpdates(await updates.state()),
     ],
     users: (await users.list()).map(({ name }) => name),
   });
@@ -222,7 +234,22 @@ async function orphanedAudio(dataDir: string): Promise<Readiness[]> {
   return [{ part: 'audio', name: ORPHANED, ok: false, optional: true, detail, cure: ORPHANED_CURE }];
 }
 
-function tellBackups({ enabled, directory, newest, failed, rehearsed }: BackupState): Readiness {
+function tellUpdates(state: Awaited<ReturnType<Updates['state']>>): Readiness[] {
+  if (state === null) return [];
+  const about = { part: UPDATES, name: 'Earshot', optional: true };
+  const { newer, error, checkedAt } = state;
+  if (newer) {
+    const why = newer.security ? ', which closes a security hole' : '';
+    const detail = `${newer.version} of ${newer.released} is out${why}: ${newer.note}`;
+    return [{ ...about, ok: false, detail, cure: 'update as docs/backup-restore-upgrade-uninstall.md says' }];
+  }
+  if (error !== null)
+    return [{ ...about, ok: false, detail: error, cure: 'look at updates.url and updates.publicKey' }];
+  const detail = checkedAt === null ? 'not looked for yet' : `${version} is the newest version`;
+  return [{ ...about, ok: true, detail, cure: null }];
+}
+
+function tellBackups({ enabled, directory, newest, failed, rehearsed, copies }: BackupState): Readiness {
   const line = { part: 'backup', name: 'daily', optional: false, cure: null };
   const last = newest ? `the newest is of ${iso(newest.createdAt)}` : 'there is none yet';
   if (failed)
@@ -233,8 +260,14 @@ function tellBackups({ enabled, directory, newest, failed, rehearsed }: BackupSt
   return {
     ...line,
     ok: true,
-    detail: newest ? `${last}, in ${directory}` : `the first is made within a day`,
+    detail: newest
+      ? [`${last}, in ${directory}`, ...copies.map(tellCopy)].join('; ')
+      : `the first is made within a day`,
   };
+}
+
+function tellCopy({ place, at }: BackupState['copies'][number]): string {
+  return at === null ? `no copy in ${place} yet` : `copied to ${place} on ${iso(at)}`;
 }
 
 function iso(at: number): string {

@@ -6,7 +6,8 @@ import { z } from 'zod';
 import type { Users } from '../domain/accounts/users.ts';
 import type { AccountExport } from '../domain/export/export.ts';
 import type { ForeignImports } from '../domain/foreign/foreign-imports.ts';
-import type { TakeIn } from '../foreign/take-in.ts';
+import type { TakeIn } from '../domain/foreign/take-in.ts';
+import type { Accesses } from '../domain/privacy/accesses.ts';
 import { AppError, toAppError } from '../runtime/errors.ts';
 
 const user = z.string().trim().min(1).max(100);
@@ -21,7 +22,10 @@ const Foreign = z.object({
 });
 
 export const transferShapes = {
-  /** Begins to write everything that an account owns to a new file; `transfer.progress` tells how it goes. */
+  /**
+   * Begins to write everything that an account owns to a new file; `transfer.progress` tells how it goes. While that is
+   * running, the same request again succeeds, so that a command that was interrupted can follow it.
+   */
   'transfer.export': { args: z.object({ user, file }), result: z.object({}) },
   /**
    * Begins to take in such a file, or what another product has written: a file, a folder, or, with its key, an address.
@@ -64,36 +68,54 @@ type Progress = z.output<Shapes['transfer.progress']['result']>;
 const NOTHING: Progress = { running: false, done: 0, rows: null, foreign: null, error: null };
 
 export interface TransferServices {
+  accesses: Pick<Accesses, 'record'>;
   users: Pick<Users, 'byName'>;
   accountExport: AccountExport;
   takeIn: TakeIn;
   foreignImports: ForeignImports;
 }
 
-export function transferCommands({ users, accountExport, takeIn, foreignImports }: TransferServices) {
+export function transferCommands({
+  users,
+  accesses,
+  accountExport,
+  takeIn,
+  foreignImports,
+}: TransferServices) {
   let state: Progress = NOTHING;
+  /** File and account of the export that is running: the same request again follows it. */
+  let exporting: Args<'transfer.export'> | null = null;
 
   function begin(work: () => Promise<Pick<Progress, 'rows' | 'foreign'>>): void {
     if (state.running) throw new AppError('conflict', 'An export or import is running: wait for it');
     state = { ...NOTHING, running: true };
-    work().then(
-      came => {
-        state = { ...state, ...came, running: false };
-      },
-      error => {
-        const { expose, message } = toAppError(error);
-        const shown = expose ? message : `It failed: ${message}`;
-        state = { ...state, running: false, error: shown };
-      },
-    );
+    work()
+      .then(
+        came => {
+          state = { ...state, ...came, running: false };
+        },
+        error => {
+          const { expose, message } = toAppError(error);
+          const shown = expose ? message : `It failed: ${message}`;
+          state = { ...state, running: false, error: shown };
+        },
+      )
+      .finally(() => {
+        exporting = null;
+      });
   }
 
   return {
     async 'transfer.export'({ user, file }: Args<'transfer.export'>) {
+      if (exporting?.user === user && exporting.file === file) return {};
       const account = await users.byName(user);
       await requireAbsent(file);
       begin(async () => {
+        exporting = { user, file };
+        await rm(draftOf(file), { force: true }); // left by a server that was killed
         const archive = accountExport.archive(account);
+        const read = { operation: 'exportAccount', data: 'everything', subject: null };
+        accesses.record({ userId: account.id, reader: 'server', readerId: null, via: 'server', ...read });
         archive.on('data', ({ length }: Buffer) => {
           state.done += length;
         });
@@ -138,9 +160,11 @@ async function requireAbsent(file: string): Promise<void> {
   if (isThere) throw new AppError('conflict', `${file} is there already: name another file with --to`);
 }
 
+const draftOf = (file: string) => `${file}.unfinished`;
+
 /** Whole or not at all, for its owner alone; never in the place of another file. */
 async function writeNew(file: string, archive: NodeJS.ReadableStream): Promise<void> {
-  const part = `${file}.part`;
+  const part = draftOf(file);
   try {
     await pipeline(archive, createWriteStream(part, { flags: 'wx', mode: 0o600, flush: true }));
     await link(part, file);

@@ -26,7 +26,7 @@ export async function listenPrivately(server: Server, path: string): Promise<voi
   }
 }
 
-/** A connection, or null when nobody listens there. */
+/** Connects; resolves to null when nothing listens there. */
 export function dial(path: string): Promise<Socket | null> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket | null>();
   const socket = createConnection(addressOf(path));
@@ -35,7 +35,7 @@ export function dial(path: string): Promise<Socket | null> {
   return promise;
 }
 
-/** The lines that come over a socket, without their ends. Throws `too_large` past `maxBytes` in one line. */
+/** Yields the lines that arrive over a socket, without their ends. Throws `too_large` past `maxBytes` in one line. */
 export async function* linesOf(socket: Socket, maxBytes: number): AsyncGenerator<string> {
   let rest = Buffer.alloc(0);
   for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
@@ -55,8 +55,8 @@ function listen(server: Server, path: string): Promise<void> {
     server.off('error', reject);
     resolve();
   });
-  // listen() binds at once: with the umask nobody else can ever open it. It is all threads', of which a directory made
-  // meanwhile stays one. A worker thread has none.
+  // listen() binds at once: with this umask nobody else can open the socket at any moment. The umask applies to all
+  // threads; a directory that another one creates meanwhile stays usable by its owner. Worker threads cannot set it.
   const before = isMainThread ? process.umask(0o077) : null;
   try {
     server.listen(addressOf(path));
@@ -67,7 +67,7 @@ function listen(server: Server, path: string): Promise<void> {
   return promise;
 }
 
-/** Under a lock: of several servers that start at once over a stale socket, none removes the fresh one of another. */
+/** Holds a lock: of several servers that start at once over a stale socket, none removes the fresh one of another. */
 async function removeStale(path: string): Promise<void> {
   const lock = `${path}.lock`;
   await takeLock(lock, path);
@@ -97,7 +97,10 @@ async function answers(path: string): Promise<boolean> {
   return socket !== null;
 }
 
-/** The path as the system takes it: socket addresses are short, so a long one is given from the working directory. */
+/**
+ * Returns the path in a form that the system accepts: socket addresses are short, so a long one is given relative to
+ * the working directory.
+ */
 function addressOf(path: string): string {
   const address = [path, relative(process.cwd(), path)].find(
     candidate => Buffer.byteLength(candidate) <= MAX_ADDRESS_BYTES,

@@ -13,9 +13,9 @@ const Profile = z.object({
     z.object({
       id: z.string(),
       seconds: z.number(),
-      /** For this, or learnt in a conversation. */
+      /** Recorded for this purpose, or learnt from a conversation. */
       isRecorded: z.boolean(),
-      /** By the speaker model that works now. */
+      /** Whether it was made by the present speaker model. */
       isUsable: z.boolean(),
     }),
   ),
@@ -23,7 +23,7 @@ const Profile = z.object({
 
 export const voiceShapes = {
   'voice.show': { args: z.object({ user }), result: Profile },
-  /** Reads the files where the server runs. */
+  /** Reads the files on the server's machine. */
   'voice.record': { args: z.object({ user, files: z.array(path).min(1).max(20) }), result: Profile },
   'voice.remove': { args: z.object({ user }), result: z.object({ removed: z.boolean() }) },
 };

@@ -2,7 +2,7 @@ import { createHash, randomUUIDv7 } from 'node:crypto';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** How many ids there were. */
+/** Number of ids so far. */
 let count = 0;
 const MAX_COUNT = 0xfff;
 
@@ -16,7 +16,12 @@ export function newId(now: number): string {
   return `${stamp.slice(0, 8)}-${stamp.slice(8)}-7${count.toString(16).padStart(3, '0')}${randomUUIDv7().slice(18)}`;
 }
 
-/** The namespace of the ids that are derived. Never to change: they would not be found again. */
+/** Instant of an id of `newId` (epoch ms). */
+export function timeOfId(id: string): number {
+  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+}
+
+/** Namespace of derived ids. It must never change: existing ids would not be found again. */
 const NAMESPACE = Buffer.from('b0f6c1d29a3e4d5785c47e1a6d20938f', 'hex');
 
 /** The UUIDv5 of a name: the same name leads to the same id, at any time and on any server. */
@@ -28,7 +33,7 @@ export function derivedId(name: string): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }
 
-/** Whether this can be the id of anything here; what is none is an unknown id, and never reaches a database. */
+/** Whether a text can be an id; anything else counts as unknown, and never reaches a database. */
 export function isId(text: string): boolean {
   return UUID.test(text);
 }

@@ -1,4 +1,4 @@
-/** Rows of one page: few enough for memory, enough to ask seldom. */
+/** Page size: small enough for memory, large enough for few queries. */
 const PAGE_ROWS = 100;
 
 interface Part {
@@ -6,7 +6,7 @@ interface Part {
   offset: number;
 }
 
-/** The rows of a list, loaded page by page as they are asked for. A row that moves while they are read comes once. */
+/** Iterates over a list that is loaded page by page on demand. A row that moves meanwhile is returned once. */
 export async function* inPages<Row extends { id: string }>(
   load: (part: Part) => Promise<Row[]>,
   { limit, offset }: Part,
@@ -24,7 +24,7 @@ export async function* inPages<Row extends { id: string }>(
   }
 }
 
-/** The same of a list that is read on from the last row, newest first. */
+/** The same for a list that continues after its last row, newest first. */
 export async function* inPagesBefore<Row extends { id: string }>(
   load: (part: { limit: number; beforeId: string | undefined }) => Promise<Row[]>,
   { limit, beforeId }: { limit: number; beforeId: string | undefined },
@@ -39,7 +39,7 @@ export async function* inPagesBefore<Row extends { id: string }>(
   }
 }
 
-/** Each row as it is shown. */
+/** Converts each row. */
 export async function* mapped<Row, Shown>(
   rows: AsyncIterable<Row>,
   show: (row: Row) => Shown | Promise<Shown>,

@@ -4,10 +4,10 @@ import { AppError, toAppError } from '../runtime/errors.ts';
 import { toFailure } from './failure.ts';
 import { EventStream } from './route.ts';
 
-/** Proxies end what says nothing for a minute. */
+/** Interval of keep-alive frames: proxies close a connection that is silent for a minute. */
 const HEARTBEAT_MS = 15_000;
 
-/** How a kind of stream writes what happens, each as a whole frame. */
+/** How a kind of stream formats its events, each as a complete frame. */
 export interface Frames<Done> {
   piece(text: string): string;
   done(result: Done): string;
@@ -15,8 +15,8 @@ export interface Frames<Done> {
 }
 
 /**
- * An answer as server-sent events while it is made. Rejects as `work` does before it begins; a later failure is the last
- * frame. The work is aborted when its client goes.
+ * Streams an answer as server-sent events while it is made. Rejects like `work` does before the stream begins; a
+ * later failure is the last frame. The work is aborted when the client disconnects.
  */
 export async function answerStream<Done>(
   { piece, done, failed }: Frames<Done>,
@@ -25,7 +25,7 @@ export async function answerStream<Done>(
   const stream = new PassThrough();
   const leaving = new AbortController();
   const begun = Promise.withResolvers<void>();
-  stream.on('error', () => {}); // its client is gone
+  stream.on('error', () => {}); // the client has disconnected
   const write = (text: string) => {
     if (stream.writable) stream.write(text);
   };

@@ -2,7 +2,12 @@ import type { IncomingMessage } from 'node:http';
 import type { Context } from 'koa';
 import { z } from 'zod';
 import type { AppAction, Scope, User } from '../contract/model.ts';
-import { type Credentials, type Principal, requireScope } from '../domain/accounts/credentials.ts';
+import {
+  type Credentials,
+  type Principal,
+  requireOperator,
+  requireScope,
+} from '../domain/accounts/credentials.ts';
 import type { Apps } from '../domain/apps/apps.ts';
 import { AppError } from '../runtime/errors.ts';
 import { setHeaders } from './failure.ts';
@@ -10,19 +15,20 @@ import { text } from './fields.ts';
 import type { Asker, NotificationLimit, Policy, RateLimits } from './rate-limit.ts';
 import { validate } from './validate.ts';
 
-/** Credentials that an operation accepts. The OpenAPI document describes the same. */
+/** Credentials that an operation accepts; the OpenAPI document describes the same. */
 export type Access =
   /** A key with this scope, or the owner's ID token, which may do everything. */
-  | { scope: Scope; credential?: never }
-  /** This kind of credential alone, whatever its scopes. */
-  | { credential: 'idToken' | 'apiKey'; scope?: never }
+  | { scope: Scope; credential?: never; role?: never }
+  /** This kind of credential alone, whatever its scopes; with `role`, of an account that has it. */
+  | { credential: 'idToken'; role?: 'operator'; scope?: never }
+  | { credential: 'apiKey'; role?: never; scope?: never }
   /**
-   * A secret of the app that is named, for a user who installed it and allowed this action; null: it needs none.
-   * `named`: where both are told; absent: `app_id` in the path, `uid` in the query.
+   * A secret of the named app, for a user who installed it and allowed this action; null: no permission is needed.
+   * `named`: where the request names app and user; absent: `app_id` in the path, `uid` in the query.
    */
-  | { credential: 'appSecret'; action: AppAction | null; named?: 'body'; scope?: never };
+  | { credential: 'appSecret'; action: AppAction | null; named?: 'body'; role?: never; scope?: never };
 
-/** For whom an app asks. */
+/** The user and app that a request of an app names. */
 export interface Named {
   appId: string;
   userId: string;
@@ -31,7 +37,7 @@ export interface Named {
 const InQuery = z.object({ uid: text() });
 const InBody = z.object({ aid: text(), uid: text() });
 
-/** Resolves the user and the app that a request names; throws `invalid_request` where it names none. */
+/** Returns the user and the app that a request names; throws `invalid_request` where it names none. */
 export async function namedBy(
   access: Access,
   request: { params: Record<string, string>; query: unknown; body(): Promise<unknown> },
@@ -47,7 +53,7 @@ const KINDS = { idToken: ['token'], apiKey: ['key'] } as const;
 
 export type Gate = ReturnType<typeof createGate>;
 
-/** Where it is seen to that only those come in who may, and not too often. */
+/** Authenticates requests, and applies rate limits. */
 export function createGate({
   credentials,
   apps,
@@ -57,18 +63,18 @@ export function createGate({
 }: {
   credentials: Pick<Credentials, 'authenticate' | 'app'>;
   apps: Pick<Apps, 'permit'>;
-  /** Absent: nothing is limited. */
+  /** Absent: requests are not limited. */
   rateLimits?: Pick<RateLimits, 'take' | 'failed' | 'attempted'> | undefined;
-  /** Likewise. */
+  /** Absent: notifications are not limited. */
   notificationLimit?: NotificationLimit | undefined;
-  /** From which IP address a request comes. */
+  /** Returns the IP address that a request comes from. */
   addressOf(request: IncomingMessage): string;
 }) {
   type Asked = Pick<Context, 'req' | 'res'>;
 
   /**
-   * Authenticates a request, checks its scope and charges its rate limit. The response carries the limit's headers,
-   * whatever becomes of the request. An app gets `not_found` and `forbidden` before it is charged.
+   * Authenticates a request, checks its scope and charges its rate limit. The response carries the limit's headers in
+   * any case. An app gets `not_found` and `forbidden` before it is charged.
    * @param named resolves the user that an app names; called once the app's secret is verified
    * @throws `unauthorized`, `rate_limited`, or `forbidden` with the missing scope
    */
@@ -86,6 +92,7 @@ export function createGate({
     );
     await charge(context, principal, policy);
     if (access.scope) requireScope(principal, access.scope);
+    if (access.role) requireOperator(principal.user);
     return principal;
   }
 
@@ -102,12 +109,14 @@ export function createGate({
     return principal;
   }
 
-  /** Counts something more that a request does: `rate_limited` where there was too much. */
+  /** Charges further work of an authenticated request: `rate_limited` where there was too much. */
   async function charge(context: Asked, { user, keyId: subject = user.id }: Principal, policy: Policy) {
     await take(context, { userId: user.id, subject }, policy);
   }
 
-  /** Authenticates an app. Every refusal counts against the address, so that nobody can probe for users one by one. */
+  /**
+   * Authenticates an app. Every refusal counts against the address, so that users cannot be probed for one by one.
+   */
   async function admitApp(
     context: Asked,
     action: AppAction | null,
@@ -135,7 +144,7 @@ export function createGate({
     if (standing?.refusal) throw standing.refusal;
   }
 
-  /** Counts a request without a credential by its address: `rate_limited` where there were too many. */
+  /** Charges a request without a credential to its address: `rate_limited` where there were too many. */
   function admitStranger(context: Asked): void {
     const standing = rateLimits?.attempted(addressOf(context.req));
     if (!standing?.refusal) return;
@@ -159,7 +168,10 @@ export function createGate({
     }
   }
 
-  /** Counts what failed for its credential. What to answer instead where too many did: `rate_limited`; or null. */
+  /**
+   * Counts a failed authentication. Returns the `rate_limited` error to send instead where too many failed, else
+   * null.
+   */
   function countFailure(
     error: unknown,
     request: IncomingMessage,
@@ -175,7 +187,7 @@ export function createGate({
   return { admit, admitAny, admitByLink, charge, admitStranger, countFailure };
 }
 
-/** Rate-limit subject of calendars that are read by their link. */
+/** Rate-limit subject for calendar feeds, which are read by their secret link. */
 const CALENDAR = 'calendar link';
 
 const NO_SCOPES: ReadonlySet<Scope> = new Set();

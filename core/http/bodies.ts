@@ -7,11 +7,11 @@ import { MAX_BODY_BYTES, readJson } from './json-body.ts';
 const KiB = 1024;
 const MiB = 1024 * KiB;
 
-/** Limits per account: the largest body twice. */
+/** Limits per account: room for two bodies of the largest size. */
 const OF_ACCOUNTS = { maxBytes: 32 * MiB, maxBytesEach: 16 * MiB };
 /** Limits per address, for requests that are not authenticated yet. */
 const OF_ADDRESSES = { maxBytes: 4 * MiB, maxBytesEach: 128 * KiB };
-/** Room for a name and a password. */
+/** Enough for a name and a password. */
 const MAX_STRANGERS_BODY_BYTES = 8 * KiB;
 const ACCOUNT_MS = 60_000;
 const STRANGER_MS = 10_000;
@@ -20,15 +20,15 @@ type Exchange = { req: IncomingMessage; res: ServerResponse };
 
 /** The body of one request. */
 export interface RequestBody {
-  /** As JSON; rejects as `readJson` does. */
+  /** Reads it as JSON; rejects as `readJson` does. */
   read(): Promise<unknown>;
-  /** Once nothing needs it any more. */
+  /** Called once the body is not needed any more. */
   release(): void;
 }
 
 export type Bodies = ReturnType<typeof createBodies>;
 
-/** Reads bodies of requests, and bounds how many bytes of them are held in memory. */
+/** Reads request bodies, and bounds the bytes that are held in memory. */
 export function createBodies(clock: Pick<Clock, 'sleep'>) {
   const ofAccounts = createBodyMemory(OF_ACCOUNTS);
   const ofAddresses = createBodyMemory(OF_ADDRESSES);

@@ -2,15 +2,15 @@ import { AppError } from '../runtime/errors.ts';
 
 /** Memory reserved for one request. */
 export interface Share {
-  /** Throws `rate_limited` where its owner has no room left, `unavailable` where there is none at all. */
+  /** Throws `rate_limited` where its owner's share is used up, `unavailable` where all memory is. */
   take(bytes: number): void;
-  /** Gives everything back. */
+  /** Releases the reservation. */
   release(): void;
 }
 
 export type BodyMemory = ReturnType<typeof createBodyMemory>;
 
-/** Bounds the bytes of request bodies that are held at once: of one owner (an account or an address), and in all. */
+/** Bounds the bytes of request bodies in memory: per owner (an account or an address), and in total. */
 export function createBodyMemory({ maxBytes, maxBytesEach }: { maxBytes: number; maxBytesEach: number }) {
   const held = new Map<string, number>();
   let total = 0;

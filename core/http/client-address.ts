@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import proxyAddress from 'proxy-addr';
 
 /**
- * Tells from which IP address a request comes: what a proxy says of it counts where the proxy is one of these.
+ * Determines the IP address of a request's client. `X-Forwarded-For` counts only from trusted proxies.
  * @param trusted addresses, networks such as `10.0.0.0/8`, or `loopback`, `linklocal`, `uniquelocal`
  */
 export function createClientAddress(trusted: readonly string[]): (request: IncomingMessage) => string {

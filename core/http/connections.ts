@@ -4,10 +4,9 @@ import { networkOf } from '../domain/network.ts';
 export type Connections = ReturnType<typeof createConnections>;
 
 /**
- * Keeps connections on which nobody has authenticated from taking the place of others: where there are too many, of one
- * network or in all, the oldest is closed. While a request of an account is served on a connection, and once it is a
- * WebSocket, it is not counted.
- * @param isProxy peers that pass on the requests of many clients: they are bounded only by what all may have
+ * Prevents unauthenticated connections from crowding out others: where there are too many, of one network or in
+ * total, the oldest is closed. Connections that serve a request of an account, and WebSockets, do not count.
+ * @param isProxy tells proxies, which pass on the requests of many clients and are bounded only by the total
  */
 export function createConnections({
   most,
@@ -18,7 +17,7 @@ export function createConnections({
   mostOfNetwork: number;
   isProxy(address: string): boolean;
 }) {
-  /** The oldest first. */
+  /** Oldest first. */
   const idle = new Set<Socket>();
   const byNetwork = new Map<string, Set<Socket>>();
   const networks = new WeakMap<Socket, string | null>();
@@ -48,7 +47,7 @@ export function createConnections({
     oldest.destroy();
   }
 
-  /** Null: it is not bounded by its network. */
+  /** Null: not bounded by its network. */
   function networkIn(socket: Socket): string | null {
     const known = networks.get(socket);
     if (known !== undefined) return known;
@@ -63,7 +62,7 @@ export function createConnections({
       add(socket);
       socket.once('close', () => remove(socket));
     },
-    /** Someone has authenticated on it: it stays until as many `leave`. */
+    /** Called when a request on it was authenticated: it stays open until `leave` was called as often. */
     enter(socket: Socket): void {
       served.set(socket, (served.get(socket) ?? 0) + 1);
       remove(socket);

@@ -2,15 +2,15 @@ import type { Middleware } from 'koa';
 
 const METHODS = 'GET, POST, PUT, PATCH, DELETE';
 const ASKED_HEADERS =
-  'Authorization, Content-Type, If-None-Match, Mcp-Method, Mcp-Name, Mcp-Protocol-Version, Mcp-Session-Id';
+  'Authorization, Content-Type, Idempotency-Key, If-None-Match, Mcp-Method, Mcp-Name, Mcp-Protocol-Version, Mcp-Session-Id';
 const TOLD_HEADERS =
   'ETag, Retry-After, WWW-Authenticate, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset';
-/** A day; browsers keep it for less. */
+/** A day; browsers use a lower maximum. */
 const KNOWN_S = 86_400;
 
 /**
- * Lets scripts of these pages read what they are answered, failures too. What may be done is a matter of the credential,
- * which a page has to have: there are no cookies that would go along by themselves.
+ * Lets scripts of these pages read responses, including failures. Access is still decided by the credential that a
+ * page must send itself; no cookie authenticates it.
  * @param origins as browsers send them; `*`: all
  */
 export function cors(origins: readonly string[]): Middleware {

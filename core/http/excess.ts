@@ -5,8 +5,8 @@ type Def = z.core.$ZodTypes['_zod']['def'];
 type Loc = Issue['loc'];
 
 /**
- * The first list, or object with names of its own, in the value that has more items than its schema allows; null: none.
- * Looks at no more of the value than the schema allows.
+ * Returns the first list, or object with arbitrary keys, in the value that has more items than its schema allows;
+ * null: none. Visits no more of the value than the schema allows.
  */
 export function excessIn(schema: z.core.$ZodType, value: unknown, loc: Loc = []): Issue | null {
   const { def } = (schema as z.core.$ZodTypes)._zod;
@@ -26,7 +26,7 @@ export function excessIn(schema: z.core.$ZodType, value: unknown, loc: Loc = [])
   }
 }
 
-/** The most characters of a text, or items of a list, that a schema allows; undefined: any number. */
+/** Maximum characters of a string, or items of a list, that a schema allows; undefined: unlimited. */
 export function maximumOf(schema: z.core.$ZodType): number | undefined {
   const bounds = (schema._zod.def.checks ?? []).map(({ _zod: { def } }) => def);
   const bound = bounds.find(def => def.check === 'max_length');

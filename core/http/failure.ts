@@ -1,8 +1,9 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { AppError, type Issue } from '../runtime/errors.ts';
+import { linger } from './unread-body.ts';
 
-/** On every answer: it is data of one person, for programs. */
+/** Headers of every response, which holds one person's data for programs. */
 export const SECURITY_HEADERS = {
   'Cache-Control': 'no-store',
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
@@ -12,21 +13,21 @@ export const SECURITY_HEADERS = {
   'X-Frame-Options': 'DENY',
 } as const;
 
-/** As it is: Koa looks at each header twice before it sets it. */
+/** Sets headers directly: Koa would validate each of them twice. */
 export function setHeaders(response: ServerResponse, headers: Readonly<Record<string, string>>): void {
   for (const name in headers) response.setHeader(name, headers[name] ?? '');
 }
 
 type Detail = string | Issue[] | Readonly<Record<string, unknown>>;
 
-/** How a failure is answered: before an upgrade as well as to a request. */
+/** A failure as an HTTP response, also for a refused upgrade. */
 export interface Failure {
   status: number;
   headers: Record<string, string>;
   body: { detail: Detail } | Readonly<Record<string, unknown>>;
 }
 
-/** The answer to whatever was thrown. What may not be shown is a plain 500. */
+/** Converts anything thrown to a response. What must not be shown becomes a plain 500. */
 export function toFailure(thrown: unknown): Failure {
   if (thrown instanceof AppError && thrown.expose) {
     return { status: thrown.status, headers: headersOf(thrown), body: { detail: detailOf(thrown) } };
@@ -36,7 +37,7 @@ export function toFailure(thrown: unknown): Failure {
   return { status: 500, headers: {}, body: { detail: 'Internal server error' } };
 }
 
-/** A status that says it all. */
+/** A response for which the status says everything. */
 export function plainFailure(status: number): Failure {
   return { status, headers: {}, body: { detail: STATUS_CODES[status] ?? 'Error' } };
 }
@@ -49,18 +50,18 @@ function detailOf(error: AppError): Detail {
 function headersOf({ status, retryAfter }: AppError): Record<string, string> {
   return {
     ...(status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {}),
-    ...(status === 413 ? { Connection: 'close' } : {}), // instead of reading all of it first
+    ...(status === 413 ? { Connection: 'close' } : {}), // instead of reading the whole body first
     ...(retryAfter === undefined ? {} : { 'Retry-After': String(Math.ceil(retryAfter)) }),
   };
 }
 
-/** Koa and its router throw errors of their own for what a client did wrong. */
+/** Koa and its router throw their own errors for client mistakes. */
 function statusOfKoa(thrown: unknown): number | null {
   if (!(thrown instanceof Error) || !('expose' in thrown) || thrown.expose !== true) return null;
   return 'status' in thrown && typeof thrown.status === 'number' ? thrown.status : null;
 }
 
-/** Not HTTP, or so slow that it may be an attack: there is no request that could be answered, only a socket. */
+/** Answers what is not HTTP, or so slow that it may be an attack: there is no request, only a socket. */
 export function refuseGarbage(error: Error & { code?: string }, socket: Duplex): void {
   const status = GARBAGE_STATUS[error.code ?? ''] ?? 400;
   answerSocket(socket, status, STATUS_CODES[status] ?? 'Error');
@@ -70,10 +71,9 @@ const GARBAGE_STATUS: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
 };
 
-/** An upgrade to what is no WebSocket of RFC 6455. Answers with which status. */
+/** Refuses an upgrade that does not follow RFC 6455. Returns the status of the response. */
 export function refuseHandshake(error: Error, socket: Duplex, { method }: IncomingMessage): number {
   const status = method === 'GET' ? 400 : 405;
-  socket.once('finish', () => socket.destroy()); // the server lists it no more: who never ends it would keep it open
   answerSocket(socket, status, error.message, HANDSHAKE_HEADERS);
   return status;
 }
@@ -95,4 +95,5 @@ function answerSocket(
   };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${json}`);
+  linger(socket); // the server no longer tracks it, so one that the client does not close would stay open
 }

@@ -1,16 +1,16 @@
-/** The kinds of fields that bodies share, as schemas. */
+/** Schemas for kinds of fields that several bodies share. */
 import { z } from 'zod';
-import { LATEST } from '../domain/wall-clock.ts';
+import { LATEST, minuteOf } from '../domain/wall-clock.ts';
 import { toInstant } from './instant.ts';
 
-/** Longest id or name. */
+/** Maximum length of an id or name. */
 const MAX_NAME_CHARS = 200;
-/** Longest search text: more than the 32 words that count. */
+/** Maximum length of a search text: longer than the 32 words that are used. */
 export const MAX_QUERY_CHARS = 1000;
-/** Longer than any date-time, time of day, code of a language, or label of a speaker. */
+/** Longer than any date-time, time of day, language code, or speaker label. */
 export const MAX_CODE_CHARS = 100;
 
-/** Text without the blanks around it, blank only where it `mayBeEmpty`; `max` counts Unicode code points. */
+/** Text, trimmed; blank only where it `mayBeEmpty`; `max` counts Unicode code points. */
 export function text({
   max = MAX_NAME_CHARS,
   mayBeEmpty = false,
@@ -31,12 +31,12 @@ export function text({
     .meta({ minLength: mayBeEmpty ? 0 : 1, maxLength: max });
 }
 
-/** Whether a text has more Unicode code points than that; one has two UTF-16 units at most. */
+/** Whether a text has more Unicode code points than `max`; a code point has at most two UTF-16 units. */
 function isLonger(text: string, max: number): boolean {
   return text.length > max && (text.length > 2 * max || [...text].length > max);
 }
 
-/** The same for what things are called: on one line, as lists and terminals show it. */
+/** Text for names: on a single line, as lists and terminals show it. */
 export function name(bounds: { max: number }) {
   return text(bounds).superRefine((given, context) => {
     if (!CONTROL.test(given)) return;
@@ -46,10 +46,10 @@ export function name(bounds: { max: number }) {
 }
 const CONTROL = /\p{Cc}/u;
 
-/** Years of four digits: more have no form that every client reads. */
+/** Years have four digits: no form of longer ones is read by every client. */
 const EARLIEST = Date.parse('0000-01-01T00:00:00Z');
 
-/** A date-time, in UTC unless it names a zone, or a day (its beginning in UTC): epoch ms. */
+/** A date-time, in UTC unless it names a zone, or a day (its beginning in UTC), as epoch ms. */
 export function instant() {
   return z
     .string()
@@ -64,7 +64,28 @@ export function instant() {
     .meta({ format: 'date-time', description: 'In UTC unless it contains a time zone' });
 }
 
-/** A body of a PATCH: changes what it names, and has to name something. */
+/** A time of day in the user's time zone, as minutes after midnight. */
+export function timeField() {
+  return z
+    .string()
+    .max(MAX_CODE_CHARS)
+    .transform((given, context) => {
+      const minute = minuteOf(given);
+      if (minute !== null) return minute;
+      context.addIssue({
+        code: 'custom',
+        message: 'Input should be a time of day, HH:MM',
+        params: { type: 'time_parsing' },
+      });
+      return z.NEVER;
+    })
+    .meta({
+      pattern: '^([01]?[0-9]|2[0-3]):[0-5][0-9]$',
+      description: 'HH:MM in the time zone of the notification settings',
+    });
+}
+
+/** Body of a PATCH: changes the fields that it contains, at least one. */
 export function someOf<Shape extends z.ZodRawShape>(shape: Shape) {
   return z
     .object(shape)
@@ -75,7 +96,7 @@ export function someOf<Shape extends z.ZodRawShape>(shape: Shape) {
     .meta({ minProperties: 1 });
 }
 
-/** May be left out, or null, which is the same: then it is `absent`. */
+/** A field that may be missing or null, with the same meaning: its value is then `absent`. */
 export function optional<Schema extends z.ZodType, Absent>(schema: Schema, absent: Absent) {
   const value = schema.nullish().transform((given): z.output<Schema> | Absent => given ?? absent);
   return absent === null ? value : value.meta({ override: { default: absent } });

@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import type { Middleware } from 'koa';
 
 /**
- * Content that stays as it is while the server runs: read at the first request, and not sent again to who has it.
- * @param headers beside or instead of those that every answer has
+ * Serves content that does not change while the server runs: it is read at the first request, and confirmed with 304
+ * to clients that have it.
+ * @param headers in addition to the usual ones, or in their place
  */
 export function fixed(
   type: string,
@@ -24,6 +25,6 @@ export function fixed(
     context.etag = etag;
     context.type = type;
     context.body = content;
-    if (context.fresh) context.status = 304; // which takes the body away
+    if (context.fresh) context.status = 304; // a 304 has no body
   };
 }

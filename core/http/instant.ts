@@ -1,11 +1,11 @@
-/** An unencoded `+` of a zone arrives as a blank. */
+/** The `+` of a time zone, sent without encoding, arrives as a space. */
 const DATE_TIME =
   /^(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d:\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?:([Zz])|([+\- ])(\d\d):?(\d\d))?)?$/;
 const DAY_MS = 24 * 3600 * 1000;
 
 /**
- * A date-time (UTC unless it names a zone) as epoch ms, or a day in UTC. Null for what is neither.
- * @param edge the end of a day that is meant
+ * Parses a date-time (UTC unless it names a zone), or a day in UTC, to epoch ms. Null for anything else.
+ * @param edge which end of a day is meant
  */
 export function toInstant(text: string, edge: 'start' | 'end'): number | null {
   const match = DATE_TIME.exec(text);
@@ -29,7 +29,7 @@ export function toInstant(text: string, edge: 'start' | 'end'): number | null {
   return midnight + (hours * 60 + minutes) * 60_000 + Number(seconds) * 1000 + ms - zoneMs;
 }
 
-/** Null for a day that no calendar has. */
+/** Returns null for a day that is not in the calendar. */
 function midnightOf(day: string): number | null {
   const midnight = Date.parse(`${day}T00:00:00Z`);
   return !Number.isNaN(midnight) && new Date(midnight).toISOString().startsWith(day) ? midnight : null;

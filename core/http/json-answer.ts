@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { createPace } from '../runtime/pace.ts';
 
-/** A value to be written as JSON, of which any list may still have to come. */
+/** A value to be serialised as JSON, in which any list may be asynchronous. */
 export type Streamable<T> =
   | T
   | (T extends (infer Item)[]
@@ -10,15 +10,16 @@ export type Streamable<T> =
         ? { [Key in keyof T]: Streamable<T[Key]> }
         : never);
 
-/** An answer of up to so many characters is sent whole, with its length. */
+/** Responses of up to this many characters are sent whole, with their length. */
 const MAX_WHOLE_CHARS = 256 * 1024;
 const CHUNK_CHARS = 64 * 1024;
-/** A longer list is written item by item. */
+/** Longer lists are serialised item by item. */
 const MAX_WHOLE_ITEMS = 100;
 
 /**
- * The value as JSON: a text, or, where that would be long, a stream that reads no further than the client does. Other
- * work has its turn meanwhile. Rejects where the value fails before the stream begins; later the stream fails.
+ * Serialises a value as JSON: a string, or, where that would be long, a stream that is produced no faster than the
+ * client reads. Yields to other work in between. Rejects where the value fails before the stream begins; later the
+ * stream fails.
  */
 export async function jsonAnswer(value: unknown): Promise<string | Readable> {
   if (!isLong(value)) return JSON.stringify(value);
@@ -80,7 +81,7 @@ async function* piecesOfObject(object: object): AsyncGenerator<string> {
   yield '}';
 }
 
-/** Whether it is, or has as a property, a list that is still to come, or a long one. */
+/** Whether it is, or has as a property, an asynchronous or a long list. */
 function isLong(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false;
   if (isList(value)) return isLongList(value);

@@ -3,23 +3,30 @@ import type { Clock } from '../contract/model.ts';
 import { AppError } from '../runtime/errors.ts';
 import { othersTurn } from '../runtime/pace.ts';
 import type { Share } from './body-memory.ts';
+import { createValueCounter } from './json-values.ts';
 
 export const MAX_BODY_BYTES = 1024 * 1024;
-/** Takes about 1 ms to parse: of larger ones that come at once, one is parsed in each round of the event loop. */
+/**
+ * A body of this size takes about 1 ms to parse. Of larger ones, only one is parsed in each round of the event loop.
+ */
 const LARGE_BODY_BYTES = 64 * 1024;
 
-/** `application/json`, or a format that is JSON. */
+/** A body of nothing but small values takes ten times as long to parse as one of the same size that is text. */
+const BYTES_OF_VALUE = 16;
+const LEAST_VALUES = 1024;
+
+/** `application/json`, or another type with the suffix `+json`. */
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json$/i;
-/** UTF-8 is the only encoding that JSON has. */
+/** JSON allows no encoding but UTF-8. */
 const UTF8 = /^charset="?utf-?8"?$/i;
-/** No Content-Type of JSON is longer. */
+/** Longer than any Content-Type for JSON. */
 const MAX_TYPE_CHARS = 200;
 
 export interface BodyLimits {
   maxBytes: number;
-  /** From now to the end of the body. */
+  /** Time limit from now to the end of the body. */
   maxMs: number;
-  /** Memory for it; the caller releases it when the body is not needed any more. */
+  /** Memory reserved for the body; the caller releases it. */
   share: Share;
   clock: Pick<Clock, 'sleep'>;
 }
@@ -27,8 +34,9 @@ export interface BodyLimits {
 type Exchange = { req: IncomingMessage; res: ServerResponse };
 
 /**
- * The body of a request as JSON; undefined when it has none. Rejects with `too_large`, `too_slow`, `unsupported_media`,
- * what its share of memory throws, or, where it is no JSON, `invalid_request` of the type `json_invalid`.
+ * Reads the body of a request as JSON; undefined when it has none. Rejects with `too_large`, `too_slow`,
+ * `unsupported_media`, what its memory reservation throws, or, where it is no JSON, `invalid_request` of the type
+ * `json_invalid`.
  */
 export async function readJson({ req, res }: Exchange, limits: BodyLimits): Promise<unknown> {
   const { headers } = req;
@@ -45,7 +53,7 @@ export async function readJson({ req, res }: Exchange, limits: BodyLimits): Prom
   return parse(body);
 }
 
-/** `too_large` where the request says so itself: before it is read. */
+/** Throws `too_large`, before the body is read, where its announced length is. */
 export function refuseLargeBody({ headers }: IncomingMessage, maxBytes = MAX_BODY_BYTES): void {
   if (Number(headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes);
 }
@@ -61,7 +69,7 @@ function tooLarge(maxBytes: number): AppError {
   return new AppError('too_large', `A request body may have ${maxBytes} bytes at most`);
 }
 
-/** Listens rather than iterates: leaving an iteration early would close the socket before the answer. */
+/** Uses events: leaving an async iteration early would close the socket before the response is sent. */
 function collect(
   request: IncomingMessage,
   { maxBytes, share }: BodyLimits,
@@ -69,9 +77,11 @@ function collect(
 ): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const chunks: Buffer[] = [];
+  const maxValues = Math.max(LEAST_VALUES, maxBytes / BYTES_OF_VALUE);
+  const count = createValueCounter();
   let bytes = 0;
   const refuse = (error: unknown) => {
-    request.off('data', take).resume(); // what still comes until the connection is closed is not kept
+    request.off('data', take).pause(); // the rest is left to `leaveBody`
     chunks.length = 0;
     reject(error);
   };
@@ -79,6 +89,8 @@ function collect(
     bytes += chunk.length;
     try {
       if (bytes > maxBytes) throw tooLarge(maxBytes);
+      if (count(chunk) > maxValues)
+        throw new AppError('too_large', `A request body may have ${maxValues} values at most`);
       share.take(chunk.length);
       chunks.push(chunk);
     } catch (error) {
@@ -102,7 +114,7 @@ async function inTime<T>(
   const tooSlow = new AppError('too_slow', `The request body did not come within ${maxMs / 1000} s`);
   clock.sleep(maxMs, done.signal).then(
     () => late.abort(tooSlow),
-    () => {}, // it came in time
+    () => {}, // it arrived in time
   );
   try {
     return await read(late.signal);

@@ -1,4 +1,4 @@
-/** The interface as an OpenAPI document, made from the routes that serve it and the schemas that validate. */
+/** Builds the OpenAPI document from the routes that serve the interface and the schemas that validate requests. */
 import { z } from 'zod';
 import {
   createDocument,
@@ -11,6 +11,7 @@ import { ERRORS, type ErrorCode } from '../runtime/errors.ts';
 import { version } from '../runtime/version.ts';
 import type { Access } from './auth.ts';
 import { fixed } from './fixed.ts';
+import { MAX_REPEAT_KEY_CHARS, REPEAT_HEADER } from './repeats.ts';
 import type { OpenOperation, OpenRoute, Route } from './route.ts';
 import { FORM_TYPE, RAW_TYPE } from './uploads.ts';
 
@@ -65,7 +66,7 @@ const Issue = z.object({
   type: z.string().describe('Type of the problem, for programs'),
 });
 const Invalid = z.object({ detail: z.array(Issue) }).meta({ id: 'Invalid' });
-/** Why nothing came of a request, in words. */
+/** Reasons why a request had no result, in words. */
 export const Failed = z.object({ detail: z.string() }).meta({ id: 'Failed' });
 const Reason = z.looseObject({
   code: z.string().describe('Type of the problem, for programs'),
@@ -78,12 +79,20 @@ const Changed = Reason.extend({
 });
 const Conflict = z.object({ detail: z.union([z.string(), Changed]) }).meta({ id: 'Conflict' });
 const RETRY_AFTER = z.int().describe('Seconds');
-/** On every answer of an operation that is limited. */
+/** Headers of every response of a rate-limited operation. */
 const RATE_HEADERS = {
   'X-RateLimit-Limit': z.int().optional().describe('Requests of this kind per minute'),
   'X-RateLimit-Remaining': z.int().optional().describe('Remaining requests'),
   'X-RateLimit-Reset': z.int().optional().describe('Seconds until the limit is fully available again'),
 };
+
+const RANGE_HEADERS = z.object({
+  Range: z.string().optional().describe('`bytes=1000-`: from this byte on'),
+  'If-Range': z
+    .string()
+    .optional()
+    .describe('ETag of the download that is resumed: another file comes whole'),
+});
 
 /** Descriptions of failures for clients; the status follows from the code. */
 const FAILURES = {
@@ -93,7 +102,7 @@ const FAILURES = {
   }),
   forbidden: failure(
     'Forbidden',
-    'The key lacks the scope, the app the action, or either a grant that this needs, or the account is not ready',
+    'The key lacks the scope, the app the action, or either a grant that this needs, or the account is not ready, or no operator',
     {
       schema: Forbidden,
     },
@@ -162,16 +171,45 @@ export function openApiDocument(
   );
 }
 
+const RepeatHeader = z.object({
+  [REPEAT_HEADER]: z
+    .string()
+    .max(MAX_REPEAT_KEY_CHARS)
+    .optional()
+    .describe(
+      'Chosen anew for each thing: a request that is sent again with it in 10 minutes creates nothing',
+    ),
+});
+
 function operationOf(route: Route): ZodOpenApiOperationObject {
-  const { id, tag, summary, params, query, response, type } = route;
+  const { id, tag, summary, params, query, response, type, repeatable, isResumable } = route;
   return {
     operationId: id,
     tags: [tag],
     summary,
     ...securityOf(route),
-    requestParams: { path: params, query },
+    requestParams: {
+      path: params,
+      query,
+      ...(repeatable && { header: RepeatHeader }),
+      ...(isResumable && { header: RANGE_HEADERS }),
+    },
     ...requestBodyOf(route),
-    responses: { ...responsesOf(response, errorsOf(route), type), ...ownFailures(route) },
+    responses: { ...responsesOf(response, errorsOf(route), type), ...partsOf(route), ...ownFailures(route) },
+  };
+}
+
+/** Lists responses of a file of which a client may ask for a part. */
+function partsOf({ isResumable, response, type }: Route) {
+  if (!isResumable || !response || !type) return {};
+  const headers = z.object({ ...RATE_HEADERS, 'Content-Range': z.string() });
+  return {
+    206: { description: 'The part', content: { [type]: { schema: response } }, headers },
+    416: {
+      description: 'Nothing of the part is in the file',
+      content: { [JSON_TYPE]: { schema: Failed } },
+      headers,
+    },
   };
 }
 
@@ -188,7 +226,7 @@ function requestBodyOf({ body, upload }: Route) {
   };
 }
 
-/** Collects the failures that an operation answers in a form of its own. */
+/** Collects the failures for which an operation has its own response form. */
 function ownFailures({ failure: form }: Route) {
   const content = { [JSON_TYPE]: { schema: form?.schema ?? Failed } };
   const headers = z.object({ ...RATE_HEADERS, 'Retry-After': RETRY_AFTER.optional() });
@@ -236,6 +274,12 @@ function securityOf(access: Access) {
       security: [{ appSecret: [] }],
     };
   }
+  if (access.role)
+    return {
+      description: 'With an ID token of an operator alone.',
+      'x-required-role': access.role,
+      security: [{ idToken: [] }],
+    };
   if (credential)
     return { description: `With ${ALONE[credential]} alone.`, security: [{ [credential]: [] }] };
   return {
@@ -246,7 +290,7 @@ function securityOf(access: Access) {
 }
 const ALONE = { idToken: 'an ID token', apiKey: 'an API key' };
 
-/** All that can go wrong with it, in the order of their codes. */
+/** Lists every failure of an operation, in the order of the codes. */
 function errorsOf({ query, body, errors = [], failure: form, ...access }: Route): FailureCode[] {
   if (form)
     return ['unauthorized', ...(access.scope ? (['forbidden'] as const) : []), ...errors, 'too_large'];
@@ -254,7 +298,7 @@ function errorsOf({ query, body, errors = [], failure: form, ...access }: Route)
   const isApp = access.credential === 'appSecret';
   return [
     'unauthorized',
-    ...(access.scope || (isApp && access.action) ? (['forbidden'] as const) : []),
+    ...(access.scope || access.role || (isApp && access.action) ? (['forbidden'] as const) : []),
     ...(isApp ? (['not_found'] as const) : []),
     ...(body ? BODY_FAILURES : takesInput ? (['invalid_request'] as const) : []),
     ...errors,
@@ -282,7 +326,7 @@ function failure(
   return { id, description, content, headers: z.object({ ...RATE_HEADERS, ...headers }) };
 }
 
-/** Leaves out what only says how we check: clients have to take fields that come later. */
+/** Removes constraints that only describe our own checks: clients have to accept fields that are added later. */
 const simplify: ZodOpenApiOverride = ({ jsonSchema, io }) => {
   if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
   if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
@@ -291,7 +335,7 @@ const simplify: ZodOpenApiOverride = ({ jsonSchema, io }) => {
   mergeNull(jsonSchema);
 };
 
-/** `anyOf: [X, null]` as X that may be null: tools look for bounds beside the name of a field. */
+/** Rewrites `anyOf: [X, null]` as a nullable X: tools look for bounds beside the name of a field. */
 function mergeNull(schema: Parameters<ZodOpenApiOverride>[0]['jsonSchema']): void {
   const [value, none, ...others] = schema.anyOf ?? [];
   if (none?.type !== 'null' || others.length > 0) return;

@@ -7,13 +7,13 @@ import type { Middleware, ParameterizedContext } from 'koa';
 import type { Page } from '../contract/plugin.ts';
 import { AppError } from '../runtime/errors.ts';
 
-/** Files per page. */
+/** Maximum number of files per page. */
 const MAX_FILES = 500;
 const MAX_BYTES = 20 * 1024 * 1024;
-/** Smaller files gain nothing by compression. */
+/** Smaller files do not get smaller by compression. */
 const MIN_COMPRESSED_BYTES = 1024;
 
-/** By ending: the type, and whether compressing it makes it smaller. */
+/** By file extension: the content type, and whether compression helps. */
 const TYPES: Readonly<Record<string, { type: string; compress: boolean }>> = {
   '.html': { type: 'text/html; charset=utf-8', compress: true },
   '.js': { type: 'text/javascript; charset=utf-8', compress: true },
@@ -29,7 +29,7 @@ const TYPES: Readonly<Record<string, { type: string; compress: boolean }>> = {
   '.woff2': { type: 'font/woff2', compress: false },
 };
 
-/** Content Security Policy of pages: they load, run and send to this server alone. */
+/** Content Security Policy of pages: they load from, run code of and send to this server only. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -57,19 +57,19 @@ const HEADERS = {
 interface File {
   type: string;
   bytes: Buffer;
-  /** Null: it is sent as it is. */
+  /** Null: it is sent uncompressed. */
   gzipped: Buffer | null;
   etag: string;
   isImmutable: boolean;
 }
 
-/** By the path below the page's own, without a leading slash. */
+/** Files by their path below the page's own, without a leading slash. */
 type Files = ReadonlyMap<string, File>;
 
 /**
- * Serves the pages of plugins, each below its path: only files that were there when the page was first asked for, so no
- * path leads out of its directory. Anything else goes on to the next middleware.
- * @param pages those of plugins that work now
+ * Serves the pages of plugins, each below its path. Only files that existed when the page was first requested are
+ * served, so no path can leave its directory. Other requests go on to the next middleware.
+ * @param pages those of the plugins that are available now
  */
 export function servePages(pages: () => readonly Page[]): Middleware {
   const loading = new WeakMap<Page, Promise<Files>>();
@@ -79,7 +79,7 @@ export function servePages(pages: () => readonly Page[]): Middleware {
     if (known) return known;
     const files = readPage(page);
     loading.set(page, files);
-    files.catch(() => loading.delete(page)); // it may be there later
+    files.catch(() => loading.delete(page)); // it may appear later
     return files;
   }
 
@@ -113,9 +113,9 @@ function send(context: ParameterizedContext, { type, bytes, gzipped, etag, isImm
   context.etag = isGzipped ? `${etag}-gzip` : etag;
   if (isGzipped) context.set('Content-Encoding', 'gzip');
   context.body = isGzipped ? gzipped : bytes;
-  context.set('Content-Type', type); // a body that is a buffer would have set another
+  context.set('Content-Type', type); // Koa would set another type for a buffer
   context.status = 200;
-  if (context.fresh) context.status = 304; // which takes the body away
+  if (context.fresh) context.status = 304; // a 304 has no body
 }
 
 /** @throws {AppError} `unavailable` that says what is wrong with the directory */

@@ -1,6 +1,6 @@
 import { AppError, toAppError } from '../runtime/errors.ts';
 
-/** Why nothing can be heard on this port, in plain words, and the way out. */
+/** Explains why the server cannot listen on this port, and what to do. */
 export function cannotListen(thrown: unknown, host: string, port: number): AppError {
   const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : '';
   const reason =

@@ -1,10 +1,13 @@
-/** The query parameters that resources share, as schemas: text in, value out. An empty one counts as absent. */
+/**
+ * Schemas of the query parameters that several resources share: text in, value out. An empty parameter counts as
+ * absent.
+ */
 import { z } from 'zod';
 import { toInstant } from './instant.ts';
 
 const MAX_PARAMETER_CHARS = 4000;
 
-/** `limit` and `offset`: out of range is brought into range, no integer is an error. */
+/** `limit` and `offset`: values out of range are clamped, anything but an integer is an error. */
 export function integer(options: { from: number; to?: number; absent: number }) {
   const { from, to = Number.MAX_SAFE_INTEGER, absent } = options;
   const value = optional('int_parsing', 'Input should be a valid integer', text =>
@@ -19,7 +22,7 @@ export function integer(options: { from: number; to?: number; absent: number }) 
     });
 }
 
-/** A count: one that is out of range is an error. */
+/** A count: a value out of range is an error. */
 export function integerWithin({ from, to, absent }: { from: number; to: number; absent: number }) {
   const message = `Input should be an integer from ${from} to ${to}`;
   return optional('int_parsing', message, text => (/^[+-]?\d+$/.test(text) ? Number(text) : null))
@@ -33,7 +36,7 @@ export function integerWithin({ from, to, absent }: { from: number; to: number; 
     .meta(shownAs({ type: 'integer', minimum: from, maximum: to, default: absent }));
 }
 
-/** Describes the value that a parameter's text stands for; the bound of the text itself would only confuse. */
+/** Describes the value that a parameter's text stands for; the length limit of the text would only confuse. */
 function shownAs(schema: Readonly<Record<string, unknown>>) {
   return {
     override({ jsonSchema }: { jsonSchema: Record<string, unknown> }) {
@@ -43,7 +46,7 @@ function shownAs(schema: Readonly<Record<string, unknown>>) {
   };
 }
 
-/** A number that has to be given. */
+/** A required number. */
 export function number() {
   return z
     .string()
@@ -60,12 +63,12 @@ export function number() {
 }
 const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 
-/** One value, as it is. */
+/** A single value. */
 export function word() {
   return optional('string_type', 'Input should be a string', text => text);
 }
 
-/** One value of a table. */
+/** A single value out of a table. */
 export function choice<T extends string>(known: readonly T[]) {
   const message = `Input should be one of: ${known.join(', ')}`;
   return optional('enum', message, text => known.find(value => value === text) ?? null).meta({
@@ -85,13 +88,16 @@ const BOOLEANS = new Map([
   ...['false', '0', 'no', 'off'].map(text => [text, false] as const),
 ]);
 
-/** The parameters of a query that may be named several times: they are lists. */
+/** Names of the parameters that may occur several times: lists. */
 export function repeatedIn(query: z.ZodObject): ReadonlySet<string> {
   const names = Object.keys(query.shape);
   return new Set(names.filter(name => query.shape[name]?.meta()?.param?.explode === true));
 }
 
-/** Parameters as they came; of several of a name the last, or, where it may be repeated, all of them, by commas. */
+/**
+ * Parses a query string. Of repeated parameters the last one counts or, where repetition is allowed, all of them,
+ * joined by commas.
+ */
 export function valuesOf(querystring: string, repeated: ReadonlySet<string>): Record<string, string> {
   const given = new URLSearchParams(querystring);
   if (repeated.size === 0) return Object.fromEntries(given);
@@ -102,8 +108,8 @@ export function valuesOf(querystring: string, repeated: ReadonlySet<string>): Re
 }
 
 /**
- * Comma-separated values of a table, blanks ignored; undefined where none is left.
- * @param repeated it may also be named once for each
+ * Comma-separated values out of a table, spaces ignored; undefined where none is left.
+ * @param repeated the parameter may also be repeated, once for each value
  */
 export function listOf<T extends string>(
   isKnown: (text: string) => text is T,
@@ -126,7 +132,7 @@ export function listOf<T extends string>(
 
 /**
  * An inclusive bound as epoch ms: a date-time (UTC unless it names a zone), or a day in UTC.
- * @param edge the end of that day that is meant
+ * @param edge which end of that day is meant
  */
 export function instant(edge: 'start' | 'end') {
   return optional('datetime_parsing', 'Input should be a date-time or YYYY-MM-DD', text =>
@@ -137,7 +143,7 @@ export function instant(edge: 'start' | 'end') {
   });
 }
 
-/** Undefined when absent or empty. `parse` answers null for what it does not take. */
+/** Undefined when absent or empty. `parse` returns null for values that it rejects. */
 function optional<T>(type: string, message: string, parse: (text: string) => T | null) {
   return z
     .string()

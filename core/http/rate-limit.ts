@@ -4,29 +4,29 @@ import type { Storage } from '../contract/plugin.ts';
 import { networkOf } from '../domain/network.ts';
 import { AppError } from '../runtime/errors.ts';
 
-/** Kinds of requests, each with a token bucket of its own. */
+/** Kinds of requests, each with its own token bucket. */
 type Bucket = 'read' | 'write' | 'batch' | 'transcript' | 'search';
 /** Policy that a request is charged under. */
 export type Policy = Bucket | 'notification';
 
-/** Addresses whose failures are remembered: about 1 MB. Past it the oldest is forgotten. */
+/** Number of addresses whose failures are remembered, about 1 MB; past it the oldest is forgotten. */
 const MAX_ADDRESSES = 10_000;
 
-/** All credentials of an account together may ask as often as so many of them. */
+/** The credentials of an account together may make as many requests as this number of single ones. */
 const SHARED_LIMITS = 2;
-/** Subjects of the buckets that they share. Apps have one of their own: what they use up, their user does not lack. */
+/** Subjects of the shared buckets. Apps have their own: what they use is not missing for their user. */
 const ALL_KEYS = 'all keys';
 const ALL_APPS = 'all apps';
 
-/** An empty bucket is full again after this. */
+/** Time in which an empty bucket fills. */
 const FILLING_MS = 60_000;
-/** In which notifications are counted. */
+/** Period for which notifications are counted. */
 const HOUR_MS = 3600_000;
 
 /** Result of taking a token. */
 export interface Standing {
   headers: Record<string, string>;
-  /** `rate_limited`, naming the policy, when there was none. */
+  /** `rate_limited`, with the policy's name, when no token was left. */
   refusal: AppError | null;
 }
 
@@ -41,9 +41,9 @@ export interface Asker {
 export type RateLimits = ReturnType<typeof createRateLimits>;
 
 /**
- * Token buckets: one for each key (or user, with an ID token) and policy, one for all keys of an account and one for all
- * apps of it, and, for each address, one of failures and one of attempts without a credential. What a bucket lacks is one number, the time at which it is full again; that is read from the storage at its first use, and
- * written back when `flush` is called. Between two flushes each process counts for itself.
+ * Token buckets: one for each credential and policy, one for all keys of an account and one for all its apps, and,
+ * for each address, one for failures and one for attempts without a credential. The state of a bucket is one number,
+ * the time at which it is full again, which is read from the storage at its first use, and written back by `flush`.
  */
 export function createRateLimits({
   storage,
@@ -55,7 +55,7 @@ export function createRateLimits({
   limits: Omit<Config['rateLimits'], 'enabled' | 'notification'>;
 }) {
   const buckets = new Map<string, Promise<RateLimit>>();
-  /** Address → when its bucket is full again. */
+  /** Time at which its bucket is full again, by address. */
   const failures = new Map<string, number>();
   const attempts = new Map<string, number>();
 
@@ -76,7 +76,7 @@ export function createRateLimits({
     });
   }
 
-  /** Takes a token of the credential, and one that all credentials of the account share, where there are both. */
+  /** Takes a token of the credential, and one of the account's shared bucket where there is one. */
   async function take({ userId, subject, isApp = false }: Asker, policy: Bucket): Promise<Standing> {
     const most = limits[policy];
     const own = await bucketOf(userId, subject, policy);
@@ -98,7 +98,9 @@ export function createRateLimits({
     return standing(policy, most, taken);
   }
 
-  /** Counts a credential that did not do. Only those that fail are ever refused for it: others share the address. */
+  /**
+   * Counts a failed authentication. Only requests that fail are ever refused because of it: others share the address.
+   */
   function failed(address: string): Standing {
     return takeOfAddress(failures, 'failed', address);
   }
@@ -111,13 +113,13 @@ export function createRateLimits({
   function takeOfAddress(counts: Map<string, number>, policy: string, address: string): Standing {
     const from = networkOf(address);
     const taken = takeToken(counts.get(from) ?? 0, now(), limits.failed);
-    counts.delete(from); // to the end of the line
+    counts.delete(from); // moved to the end of the order
     counts.set(from, taken.fullAt);
     if (counts.size > MAX_ADDRESSES) counts.delete(counts.keys().next().value ?? '');
     return standing(policy, limits.failed, taken);
   }
 
-  /** Stores what the buckets lack, and forgets what is full again; the rest is read anew at its next use. */
+  /** Stores the state of the buckets, and forgets those that are full; the rest is read again at its next use. */
   async function flush(): Promise<void> {
     const at = now();
     for (const counts of [failures, attempts])
@@ -134,13 +136,13 @@ export function createRateLimits({
     );
     await storage.rateLimits.removeFull(at - setBackMs());
     for (const { name, loading, fullAt } of known)
-      if ((await loading).fullAt === fullAt) buckets.delete(name); // or it was used while it was written
+      if ((await loading).fullAt === fullAt) buckets.delete(name); // unless it was used while it was written
   }
 
   return { take, failed, attempted, flush };
 }
 
-/** Does not go back where the clock is set back, which would make buckets lack more than was taken. */
+/** A time that does not go back when the clock is set back, which would make buckets seem emptier than they are. */
 function createSteadyClock(clock: Pick<Clock, 'now'>) {
   let last = Number.NEGATIVE_INFINITY;
   let setBackMs = 0;
@@ -159,8 +161,8 @@ function createSteadyClock(clock: Pick<Clock, 'now'>) {
 export type NotificationLimit = ReturnType<typeof createNotificationLimit>;
 
 /**
- * How many notifications an app may send to a user in an hour, which begins with the first. They are few: each is counted
- * in the storage itself, at once for all processes.
+ * Limits the notifications that an app may send to a user in an hour, which begins with the first. They are few, so
+ * each is counted in the storage itself, for all processes.
  */
 export function createNotificationLimit({
   storage: { attempts },
@@ -188,15 +190,16 @@ interface Taken {
   fullAt: number;
   /** Whole tokens left. */
   left: number;
-  /** Until there is a token; 0: one was taken. */
+  /** Time until a token is available; 0: one was taken. */
   waitMs: number;
-  /** Until the bucket is full. */
+  /** Time until the bucket is full. */
   resetMs: number;
 }
 
 /**
  * @param requests tokens of a full bucket
- * @param fullAt more than two fillings away: the clock was set back while nobody looked, and nothing is known
+ * @param fullAt if it is more than two fillings away, the clock was set back in the meantime, and the bucket counts
+ * as full
  */
 function takeToken(fullAt: number, now: number, requests: number): Taken {
   const everyMs = FILLING_MS / requests;
@@ -211,7 +214,7 @@ function takeToken(fullAt: number, now: number, requests: number): Taken {
     resetMs: afterMs,
   };
 }
-/** Sums of fractions are a little beside what they should be. */
+/** Compensates for rounding in sums of fractions. */
 const TOLERANCE_MS = 1e-3;
 
 function standing(

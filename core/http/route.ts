@@ -1,3 +1,4 @@
+import type { FileHandle } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import type { Middleware } from 'koa';
 import type { z } from 'zod';
@@ -13,11 +14,11 @@ import { validate } from './validate.ts';
 
 type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
-/** Description that every operation has. */
+/** Part of the description that every operation has. */
 interface Description {
-  /** Its name in the OpenAPI document, and in code that is made from that. */
+  /** Operation id in the OpenAPI document, and in code generated from it. */
   id: string;
-  /** With parameters in braces, as the interface's documents write it. */
+  /** Path with parameters in braces, as in OpenAPI. */
   path: `/${string}`;
   tag: string;
   summary: string;
@@ -25,13 +26,13 @@ interface Description {
 
 interface Operation extends Description {
   method: Method;
-  /** How it can fail, beside what every route has: a credential, parameters, a body, a server. */
+  /** Failures in addition to those that follow from its credential, parameters, and body. */
   errors?: FailureCode[];
 }
 
-/** Failures as the operations of one kind answer them. */
+/** Failures in the response form of one kind of operation. */
 export interface FailureForm {
-  /** @param usual as all others do */
+  /** @param usual the response that other operations would give */
   answer(error: AppError, usual: Failure): Failure;
   /** Schema of the response body. */
   schema: z.ZodType;
@@ -39,7 +40,7 @@ export interface FailureForm {
   statuses: Readonly<Record<number, string>>;
 }
 
-/** An answer that goes on until one side ends it: server-sent events. */
+/** A response that continues until one side ends it: server-sent events. */
 export class EventStream {
   readonly readable: Readable;
   constructor(readable: Readable) {
@@ -47,7 +48,7 @@ export class EventStream {
   }
 }
 
-/** An answer that is bytes in memory, such as a picture. */
+/** A response of bytes in memory, such as a picture. */
 export class Binary {
   readonly bytes: Uint8Array;
   constructor(bytes: Uint8Array) {
@@ -55,10 +56,10 @@ export class Binary {
   }
 }
 
-/** An answer that is a file, made while it is sent. */
+/** A response that is a file, produced while it is sent. */
 export class Download {
   readonly readable: Readable;
-  /** In ASCII. */
+  /** ASCII only. */
   readonly fileName: string;
   constructor(readable: Readable, fileName: string) {
     this.readable = readable;
@@ -66,10 +67,27 @@ export class Download {
   }
 }
 
-/** Types of answers that are not JSON: `handle` resolves to an `EventStream`, a `Binary` or a `Download`. */
-export type AnswerType = 'text/event-stream' | 'image/jpeg' | 'application/zip';
+/** A response that is a file on the disk, of which a client may ask for a part. */
+export class StoredFile {
+  /** Closed once it was sent. */
+  readonly handle: FileHandle;
+  readonly bytes: number;
+  /** Another one for other content; letters, digits and hyphens. */
+  readonly version: string;
+  /** ASCII only. */
+  readonly fileName: string;
+  constructor({ handle, bytes, version, fileName }: Pick<StoredFile, keyof StoredFile>) {
+    this.handle = handle;
+    this.bytes = bytes;
+    this.version = version;
+    this.fileName = fileName;
+  }
+}
 
-/** One operation of the interface as data: enough to serve it, and to describe it. */
+/** Kinds of responses that are not JSON: `handle` resolves to an `EventStream`, or bytes in one of three forms. */
+export type AnswerType = 'text/event-stream' | 'image/jpeg' | 'application/zip' | 'audio/wav';
+
+/** One operation of the interface as data: enough to serve and to describe it. */
 type RouteSpec<
   Params extends z.ZodObject,
   Query extends z.ZodObject,
@@ -79,18 +97,22 @@ type RouteSpec<
   Access & {
     params: Params;
     query: Query;
-    /** JSON, or, where files come, the fields of the form beside them; absent: none is read. */
+    /** Schema of the JSON body or, for uploads, of the form fields beside the files; absent: no body is read. */
     body?: Body;
-    /** Absent: 1 MiB. */
+    /** Maximum size; absent: 1 MiB. */
     maxBodyBytes?: number;
-    /** It takes files. */
+    /** Accepts files. */
     upload?: UploadRules;
-    /** How it answers a failure, where that is not `{detail}`. */
+    /** Its form of failures, where that is not `{detail}`. */
     failure?: FailureForm;
+    /** Accepts an Idempotency-Key: sent again, it creates nothing and gets the same answer. */
+    repeatable?: true;
     /** Response body; absent: 204 without a body. */
     response?: Response;
     /** Content type of a response that is not JSON. */
     type?: AnswerType;
+    /** True: answers a `StoredFile`, also a part of it. */
+    isResumable?: true;
     /** Rate-limit policy; the default is `read` for GET and `write` for the other methods. */
     policy?: Policy | ((query: z.output<Query>) => Policy);
     handle(request: {
@@ -99,14 +121,14 @@ type RouteSpec<
       query: z.output<Query>;
       body: z.output<Body>;
       upload: Upload;
-      /** Aborted when the client is gone. */
+      /** Aborted when the client disconnects. */
       signal: AbortSignal;
       /** Header Last-Event-ID: the last event that a reconnecting client received. */
       lastEventId: string | undefined;
-    }): Promise<Streamable<z.input<Response>> | EventStream | Binary | Download>;
+    }): Promise<Streamable<z.input<Response>> | EventStream | Binary | Download | StoredFile>;
   };
 
-/** A route as the server sees it: its parameters still as they came. */
+/** A route as the server sees it, its parameters not validated yet. */
 export type Route = Operation &
   Access & {
     params: z.ZodObject;
@@ -115,10 +137,12 @@ export type Route = Operation &
     maxBodyBytes?: number;
     upload?: UploadRules;
     failure?: FailureForm;
+    repeatable?: true;
     response?: z.ZodType;
     type?: AnswerType;
+    isResumable?: true;
     policy(query: unknown): Policy;
-    /** Validates and handles; `invalid_request` where a parameter or the body is wrong. */
+    /** Validates and handles a request; `invalid_request` where a parameter or the body is wrong. */
     run(request: {
       principal: Principal;
       params: unknown;
@@ -132,20 +156,22 @@ export type Route = Operation &
 
 /** Operation without account data: it has no parameters, and its own credential, if any. */
 export interface OpenRoute extends Description {
-  /** As OpenAPI has it; absent: anyone can get it. */
+  /** Security requirement as in OpenAPI; absent: public. */
   security?: Record<string, string[]>[];
-  /** By status. */
+  /** Responses by status. */
   answers: Record<number, { description: string; type: string; schema: z.ZodType }>;
   serve: Middleware;
 }
 
-/** An operation that needs no credential: its body says who asks. */
+/** An operation that needs no credential: its body identifies the caller. */
 interface OpenOperationSpec<Body extends z.ZodType, Response extends z.ZodType> extends Operation {
-  /** Absent: none is read. */
+  /** Schema of the body; absent: none is read. */
   body?: Body;
   response: Response;
   handle(request: {
     address: string;
+    /** Header User-Agent; empty: none. */
+    userAgent: string;
     body: z.output<Body>;
     session: SessionCookie;
   }): Promise<z.input<Response>>;
@@ -155,7 +181,7 @@ interface OpenOperationSpec<Body extends z.ZodType, Response extends z.ZodType> 
 export interface SessionCookie {
   /** Absent: there is none. */
   token(): string | undefined;
-  /** For so long. */
+  /** Lifetime. */
   keep(token: string, seconds: number): void;
   drop(): void;
 }
@@ -164,7 +190,12 @@ export interface OpenOperation extends Operation {
   body?: z.ZodType;
   response: z.ZodType;
   /** @param request where it comes from: an IP address */
-  run(request: { address: string; body: unknown; session: SessionCookie }): Promise<unknown>;
+  run(request: {
+    address: string;
+    userAgent: string;
+    body: unknown;
+    session: SessionCookie;
+  }): Promise<unknown>;
 }
 
 export function openOperation<Body extends z.ZodType, Response extends z.ZodType>(
@@ -173,10 +204,10 @@ export function openOperation<Body extends z.ZodType, Response extends z.ZodType
   const { handle, ...description } = spec;
   return {
     ...description,
-    run: ({ address, body, session }) =>
+    run: ({ body, ...request }) =>
       handle({
-        ...{ address, session },
-        body: spec.body ? validate(spec.body, body, 'body') : (undefined as z.output<Body>), // nobody reads it
+        ...request,
+        body: spec.body ? validate(spec.body, body, 'body') : (undefined as z.output<Body>), // nobody reads the response
       }),
   };
 }
@@ -195,14 +226,14 @@ export function route<
     policy(query) {
       if (typeof policy === 'string') return policy;
       const parsed = spec.query.safeParse(query);
-      return parsed.success ? policy(parsed.data) : 'read'; // what is not valid reads nothing
+      return parsed.success ? policy(parsed.data) : 'read'; // an invalid request reads no body
     },
     run: ({ principal, params, query, body, upload = NO_UPLOAD, signal = NEVER, lastEventId }) =>
       handle({
         ...{ principal, upload, signal, lastEventId },
         params: validate(spec.params, params, 'path'),
         query: validate(spec.query, query, 'query'),
-        body: spec.body ? validate(spec.body, body, 'body') : (undefined as z.output<Body>), // nobody reads it
+        body: spec.body ? validate(spec.body, body, 'body') : (undefined as z.output<Body>), // nobody reads the response
       }),
   };
 }

@@ -7,11 +7,13 @@ import type { Config } from '../../config/schema.ts';
 import type { Clock, Health } from '../contract/model.ts';
 import type { Page } from '../contract/plugin.ts';
 import type { Feed } from '../delivery/feed.ts';
+import type { TestHook } from '../delivery/hook-test.ts';
 import type { Accounts } from '../domain/accounts/accounts.ts';
 import type { Credentials, Principal } from '../domain/accounts/credentials.ts';
 import type { Identities } from '../domain/accounts/identities.ts';
 import type { Keys } from '../domain/accounts/keys.ts';
 import type { People } from '../domain/accounts/people.ts';
+import type { Sessions } from '../domain/accounts/sessions.ts';
 import type { SignIn } from '../domain/accounts/sign-in.ts';
 import type { Users } from '../domain/accounts/users.ts';
 import type { Vocabularies } from '../domain/accounts/vocabulary.ts';
@@ -25,29 +27,37 @@ import type { CalendarLinks } from '../domain/calendar/calendar-links.ts';
 import type { CalendarSync } from '../domain/calendar/calendar-sync.ts';
 import type { Conversations } from '../domain/conversations/conversations.ts';
 import type { Folders } from '../domain/conversations/folders.ts';
+import type { Marks } from '../domain/conversations/marks.ts';
 import type { SummaryTemplates } from '../domain/conversations/summary-templates.ts';
 import type { VoiceAssignments } from '../domain/conversations/voice-assignments.ts';
 import type { WeeklyReviews } from '../domain/conversations/weekly-review.ts';
 import type { Devices } from '../domain/devices/devices.ts';
 import type { AccountExport } from '../domain/export/export.ts';
+import type { ExportFiles } from '../domain/export/export-files.ts';
+import type { UploadedImports } from '../domain/foreign/uploaded-imports.ts';
 import type { Memories } from '../domain/memories/memories.ts';
 import type { ChannelAddresses } from '../domain/notifications/channel-addresses.ts';
 import type { DaySummaries } from '../domain/notifications/day-summaries.ts';
 import type { Notifications } from '../domain/notifications/notifications.ts';
 import type { Photos } from '../domain/photos/photos.ts';
+import type { Accesses } from '../domain/privacy/accesses.ts';
+import type { Listening } from '../domain/privacy/listening.ts';
+import type { Retention } from '../domain/privacy/retention.ts';
 import type { Recordings } from '../domain/recordings/recordings.ts';
 import type { Search } from '../domain/search/search.ts';
+import type { KeptAudios } from '../domain/speech/kept-audio.ts';
 import type { SpeechChoices } from '../domain/speech/speech-settings.ts';
 import type { VoiceSamples } from '../domain/speech/voice-samples.ts';
 import type { ActionItems } from '../domain/tasks/action-items.ts';
 import type { Goals } from '../domain/tasks/goals.ts';
 import { MAX_MESSAGE_BYTES, PROXY_SETTINGS, UPGRADE_REQUIRED } from '../listen/protocol.ts';
+import type { SpeechProfiles } from '../listen/recordings/speech-profile.ts';
+import type { VoiceMessages } from '../listen/recordings/voice-messages.ts';
 import type { Listen } from '../listen/socket.ts';
-import type { SpeechProfiles } from '../recordings/speech-profile.ts';
-import type { VoiceMessages } from '../recordings/voice-messages.ts';
 import { AppError, toAppError } from '../runtime/errors.ts';
 import type { Log } from '../runtime/log.ts';
 import type { Metrics } from '../runtime/metrics.ts';
+import { createNoteRead } from './access-log.ts';
 import { createGate, type Gate, namedBy } from './auth.ts';
 import { type Bodies, createBodies, type RequestBody } from './bodies.ts';
 import { createClientAddress, createIsProxy } from './client-address.ts';
@@ -69,6 +79,7 @@ import { servePages } from './pages.ts';
 import { cannotListen } from './port.ts';
 import { repeatedIn, valuesOf } from './query.ts';
 import type { NotificationLimit, RateLimits } from './rate-limit.ts';
+import { createRepeats, REPEAT_HEADER, type Repeats } from './repeats.ts';
 import {
   Binary,
   Download,
@@ -77,7 +88,9 @@ import {
   type OpenOperation,
   type OpenRoute,
   type Route,
+  StoredFile,
 } from './route.ts';
+import { accessRoutes } from './routes/accesses.ts';
 import { accountRoutes } from './routes/accounts.ts';
 import { actionItemRoutes } from './routes/action-items.ts';
 import { appRoutes } from './routes/apps.ts';
@@ -92,13 +105,17 @@ import { deviceRoutes } from './routes/devices.ts';
 import { docsFile, docsRoute } from './routes/docs.ts';
 import { eventRoutes } from './routes/events.ts';
 import { folderRoutes } from './routes/folders.ts';
+import { foreignImportRoutes } from './routes/foreign-imports.ts';
 import { goalRoutes } from './routes/goals.ts';
 import { healthRoute } from './routes/health.ts';
 import { hookRoutes } from './routes/hooks.ts';
-import { identityOperations, publicKeysRoute } from './routes/identity.ts';
+import { identityOperations, publicKeysRoute, sessionRoutes } from './routes/identity.ts';
 import { fromText, importRoutes } from './routes/imports.ts';
 import { integrationRoutes } from './routes/integrations.ts';
+import { keptAudioRoutes } from './routes/kept-audio.ts';
 import { keyRoutes } from './routes/keys.ts';
+import { listeningRoutes } from './routes/listening.ts';
+import { markRoutes } from './routes/marks.ts';
 import { memoryRoutes } from './routes/memories.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { measureRequests, metricsRoute } from './routes/metrics.ts';
@@ -109,46 +126,57 @@ import { ownAccountRoutes } from './routes/own-account.ts';
 import { peopleRoutes } from './routes/people.ts';
 import { photoRoutes } from './routes/photos.ts';
 import { recordingRoutes } from './routes/recordings.ts';
+import { retentionRoutes } from './routes/retention.ts';
 import { speechRoutes } from './routes/speech.ts';
 import { speechProfileRoutes } from './routes/speech-profile.ts';
 import { statisticsRoutes } from './routes/statistics.ts';
 import { summaryRoutes } from './routes/summaries.ts';
+import { type System, systemRoutes } from './routes/system.ts';
 import { vocabularyRoutes } from './routes/vocabulary.ts';
 import { voiceAssignmentRoutes } from './routes/voice-assignments.ts';
 import { voiceMessageRoutes } from './routes/voice-messages.ts';
 import { weeklyReviewRoutes } from './routes/weekly-review.ts';
 import { sessionCookie } from './session-cookie.ts';
 import { cutOffStalled } from './stalled.ts';
+import { sendStoredFile } from './stored-file.ts';
+import { isWorthClosing, leaveBody } from './unread-body.ts';
 import { createUpgrade, pathOf } from './upgrade.ts';
 import { RAW_TYPE, type Upload, type Uploads } from './uploads.ts';
 
 const HEADERS_MS = 10_000;
-/** A recording of hours, over a slow line; what reads a body has narrower limits of its own. */
+/** Enough for a recording of hours over a slow line; readers of bodies have narrower limits of their own. */
 const REQUEST_MS = 2 * 3600_000;
-/** Longer than proxies keep a connection (nginx: 60 s), which would else ask as it is closed, and answer 502. */
+/**
+ * Longer than proxies keep an idle connection (nginx: 60 s). Otherwise a proxy might send a request while the
+ * connection is being closed, and answer 502.
+ */
 const KEPT_MS = 75_000;
-/** Connections beside the live ones that serve nobody; the oldest gives way to a new one. */
+/**
+ * Maximum connections beside the live ones that serve no authenticated request; the oldest is closed for a new one.
+ */
 const MAX_IDLE_CONNECTIONS = 1000;
-/** The same of one IPv4 address, or IPv6 network. */
+/** The same limit for one IPv4 address, or IPv6 network. */
 const MAX_IDLE_OF_NETWORK = 200;
-/** Connections on which someone has authenticated, beside the live ones. */
+/** Maximum connections beside the live ones on which a request was authenticated. */
 const MAX_SERVED_CONNECTIONS = 1000;
-/** Bytes of the request line and the headers together. */
+/** Maximum bytes of the request line and the headers together. */
 const MAX_HEADER_BYTES = 16 * 1024;
 
-/** Time that `close` grants to open requests and sockets. */
+/** Time that `close` allows open requests and sockets. */
 const CLOSE_MS = 5000;
 
 interface ServerOptions {
   log: Log;
   clock: Clock;
   credentials: Pick<Credentials, 'authenticate' | 'app' | 'token'>;
-  /** Absent: nothing is limited. */
+  /** Absent: requests are not limited. */
   rateLimits?: RateLimits | undefined;
   notificationLimit?: NotificationLimit | undefined;
   signIn: SignIn;
+  sessions: Sessions;
   accounts: Accounts;
   accountExport: AccountExport;
+  exportFiles: ExportFiles;
   /** Lists data that outlives an account removed now, and until when. */
   remains(): Promise<{ what: string; until: number | null }[]>;
   users: Users;
@@ -167,6 +195,9 @@ interface ServerOptions {
   people: People;
   vocabularies: Vocabularies;
   speechSettings: SpeechChoices;
+  listening: Listening;
+  retention: Retention;
+  accesses: Pick<Accesses, 'record' | 'list'>;
   speechProfiles: SpeechProfiles;
   voiceSamples: VoiceSamples;
   voiceAssignments: VoiceAssignments;
@@ -176,17 +207,22 @@ interface ServerOptions {
   weeklyReview: WeeklyReviews;
   apps: Apps;
   hooks: Hooks;
+  testHook: TestHook;
   notifications: Notifications;
   channelAddresses: ChannelAddresses;
   deliveries: Deliveries;
+  marks: Marks;
   photos: Photos;
+  keptAudios: Pick<KeptAudios, 'list' | 'open'>;
   voiceMessages: VoiceMessages;
   recordings: Recordings;
+  uploadedImports: UploadedImports;
   uploads: Uploads;
   feed: Feed;
-  /** The live side. A socket is paused when handed over; `accept` resumes it once it listens. */
+  system: System;
+  /** Live connections. A socket is paused when handed over; `accept` resumes it once it listens. */
   listen: Pick<Listen, 'paths' | 'refusal' | 'authorize' | 'accept'>;
-  /** Static files of plugins that work now; absent: there are none. */
+  /** Static files of the plugins that are available now; absent: none. */
   pages?: (() => Page[]) | undefined;
   /** Absent: nothing is measured. */
   metrics?: Metrics;
@@ -197,9 +233,9 @@ interface ServerOptions {
 }
 
 export interface HttpServer {
-  /** Resolves to where it really listens. Rejects with `config_error`, and the way out, when it cannot. */
+  /** Resolves to the actual address. Rejects with `config_error`, and what to do, when it cannot listen. */
   listen(host: string, port: number): Promise<{ host: string; port: number }>;
-  /** Takes no more connections, lets running requests end, and cuts off what is left after 5 s. */
+  /** Accepts no more connections, lets running requests end, and closes what is left after 5 s. */
   close(): Promise<void>;
 }
 
@@ -224,6 +260,9 @@ export function routesOf(
     ...peopleRoutes(options.people),
     ...vocabularyRoutes(options.vocabularies),
     ...speechRoutes(options.speechSettings),
+    ...listeningRoutes(options.listening),
+    ...retentionRoutes(options.retention),
+    ...accessRoutes(options.accesses),
     ...speechProfileRoutes(options.speechProfiles, options.voiceSamples),
     ...askRoutes(options.ask),
     ...messageRoutes(options.chat),
@@ -232,26 +271,33 @@ export function routesOf(
     ...eventRoutes(options.feed),
     ...accountRoutes(options.accounts, options.users),
     ...ownAccountRoutes(options),
+    ...sessionRoutes(options.sessions),
     ...keyRoutes(options.keys),
     ...actionItemRoutes(options.actionItems),
     ...goalRoutes(options.goals),
     ...statisticsRoutes(conversations, options.clock),
     ...memoryRoutes(options.memories, options.search),
     ...appRoutes(options.apps),
-    ...hookRoutes(options.hooks),
+    ...hookRoutes(options.hooks, options.testHook),
     ...integrationRoutes(options, textBody),
     ...notificationRoutes(options.notifications),
     ...notificationSettingsRoutes(options.notifications),
     ...channelAddressRoutes(options.channelAddresses),
     ...deliveryRoutes(options.deliveries),
+    ...markRoutes(options.marks),
     ...photoRoutes(options.photos),
+    ...keptAudioRoutes(options.keptAudios),
     ...voiceAssignmentRoutes(options.voiceAssignments),
     ...recordingRoutes(options.recordings),
+    ...foreignImportRoutes(options.uploadedImports),
     ...voiceMessageRoutes(options.voiceMessages, options.chat),
+    ...systemRoutes(options.system),
   ];
 }
 
-/** Everything that is reached over HTTP, on one port. Every failure leaves through one door, as `{detail}`. */
+/**
+ * Serves everything that is reached over HTTP, on one port. Every failure is answered in one place, as `{detail}`.
+ */
 export function createServer(options: ServerOptions): HttpServer {
   const { log, clock, listen: live, config, metrics } = options;
   const failureOf = failuresInto(log);
@@ -268,6 +314,7 @@ export function createServer(options: ServerOptions): HttpServer {
   let closing = false;
 
   const routes = routesOf(options);
+  const noteRead = createNoteRead(options.accesses);
   const mcp = createMcp({
     routes,
     gate,
@@ -275,7 +322,15 @@ export function createServer(options: ServerOptions): HttpServer {
     publicUrl: config.publicUrl,
     origins: config.cors?.origins ?? [],
     issuers: options.identities.ofAccessTokens,
+    noteRead,
   });
+
+  const admitByLink: typeof gate.admitByLink = async (context, verify) => {
+    const user = await gate.admitByLink(context, verify);
+    const read = { operation: 'getCalendarFeed', data: 'action_items', subject: null } as const;
+    options.accesses.record({ userId: user.id, reader: 'link', readerId: null, via: 'rest', ...read });
+    return user;
+  };
 
   const koa = new Koa();
   koa.on('error', error => log.debug({ err: error }, 'connection lost while answering'));
@@ -285,7 +340,12 @@ export function createServer(options: ServerOptions): HttpServer {
   koa.use(mcp.challenge);
   koa.use(answerFailures(failureOf));
   koa.use(nameStatus);
-  const operations = identityOperations({ signIn: options.signIn, credentials, clock });
+  const operations = identityOperations({
+    signIn: options.signIn,
+    sessions: options.sessions,
+    credentials,
+    clock,
+  });
   const open: OpenRoute[] = [
     publicKeysRoute(options.signIn),
     healthRoute(options.health),
@@ -293,7 +353,7 @@ export function createServer(options: ServerOptions): HttpServer {
     docsRoute,
     mutePageRoute(options.notifications),
     mcp.metadata,
-    calendarFeedRoute({ links: options.calendarLinks, feed: options.calendarFeed }, gate.admitByLink),
+    calendarFeedRoute({ links: options.calendarLinks, feed: options.calendarFeed }, admitByLink),
     ...(metrics ? [metricsRoute(metrics, config.metrics?.token)] : []),
   ];
   const router = new Router();
@@ -304,7 +364,10 @@ export function createServer(options: ServerOptions): HttpServer {
   for (const path of live.paths) router.get(path, requireUpgrade);
   koa.use(muteByLink(options.notifications));
   const { uploads } = options;
-  koa.use(byResource(routes, { gate, bodies, uploads, connections, addressOf, failureOf }));
+  const repeats = createRepeats({ clock });
+  koa.use(
+    byResource(routes, { gate, bodies, uploads, connections, addressOf, failureOf, noteRead, repeats }),
+  );
   koa.use(router.routes());
   koa.use(router.allowedMethods());
   if (options.pages) koa.use(servePages(options.pages));
@@ -321,21 +384,21 @@ export function createServer(options: ServerOptions): HttpServer {
       requestTimeout: REQUEST_MS,
       keepAliveTimeout: KEPT_MS,
       connectionsCheckingInterval: HEADERS_MS / 2,
-      // A client that offers HTTP/2 by the way is answered as if it had not.
+      // A client that also offers HTTP/2 gets an HTTP/1.1 response.
       shouldUpgradeCallback: request => request.headers.upgrade?.toLowerCase() === 'websocket',
     },
     answer,
   );
-  http.on('checkContinue', answer); // a client is told to continue when its body is read
-  http.on('checkExpectation', answer); // nothing but 100-continue is known: what else is expected is passed over
+  http.on('checkContinue', answer); // `100 Continue` is sent only when the body is read
+  http.on('checkExpectation', answer); // no expectation but 100-continue exists: others are ignored
   http.on('connection', connections.open);
   http.maxConnections = config.listen.maxConnections + MAX_SERVED_CONNECTIONS + MAX_IDLE_CONNECTIONS;
   http.on('clientError', refuseGarbage);
 
-  koa.listen = http.listen.bind(http); // koa-websocket attaches itself to what this starts
+  koa.listen = http.listen.bind(http); // koa-websocket attaches itself to the server that this starts
   const app = websockify(koa, {
     perMessageDeflate: false,
-    autoPong: false, // a client that pings without reading would be held any number of pongs
+    autoPong: false, // otherwise a client that sends pings without reading would fill memory with pongs
     maxBufferedChunks: 16_384,
     maxPayload: MAX_MESSAGE_BYTES,
     verifyClient: upgrade.verifyClient,
@@ -353,7 +416,7 @@ export function createServer(options: ServerOptions): HttpServer {
         if (address && typeof address === 'object') resolve({ host: address.address, port: address.port });
       });
       app.ws.server?.on('wsClientError', upgrade.refuseHandshake);
-      // It repeats the server's errors, and one that nobody hears would end the process.
+      // It repeats the server's errors, and an error without a listener would end the process.
       app.ws.server?.on('error', error => {
         if (http.listening) log.error({ err: error }, 'the HTTP server reports an error');
       });
@@ -381,7 +444,7 @@ export function createServer(options: ServerOptions): HttpServer {
   return { listen, close };
 }
 
-/** Parts of the server that handling a route needs. */
+/** Parts of the server that handle routes. */
 interface Parts {
   gate: Gate;
   bodies: Bodies;
@@ -389,15 +452,17 @@ interface Parts {
   connections: Connections;
   addressOf(request: IncomingMessage): string;
   failureOf: ReturnType<typeof failuresInto>;
+  noteRead: ReturnType<typeof createNoteRead>;
+  repeats: Repeats;
 }
 
-/** A router for each resource: one for all would try the patterns of all on each path. */
+/** Creates a router for each resource: a single one would match every path against the patterns of all. */
 function byResource(routes: Route[], parts: Parts): Middleware {
   const resources = Map.groupBy(routes, ({ path }) => resourceOf(path));
   const served = new Map<string, Middleware>();
   for (const [name, own] of resources) {
     if (name.includes('{')) throw new Error(`${name} begins with a parameter`);
-    served.set(name, routerOf(own, parts).routes() as Middleware); // it adds to the context itself what it needs there
+    served.set(name, routerOf(own, parts).routes() as Middleware); // the router adds what it needs to the context itself
   }
   return (context, next) => served.get(resourceOf(context.path))?.(context, next) ?? next();
 }
@@ -411,7 +476,7 @@ function resourceOf(path: string): string {
 
 function routerOf(
   routes: Route[],
-  { gate, bodies, uploads, connections, addressOf, failureOf }: Parts,
+  { gate, bodies, uploads, connections, addressOf, failureOf, noteRead, repeats }: Parts,
 ): Router {
   const router = new Router();
   for (const route of routes) {
@@ -424,7 +489,7 @@ function routerOf(
       const files = route.upload && uploads.open(context, route.upload);
       const gone = new AbortController();
       let upload: Upload | undefined;
-      /** Settles when an answer that goes on needs the files no more. */
+      /** Settles when a streamed response no longer needs the files. */
       let streaming: Promise<void> | undefined;
       context.state.failure = route.failure;
       const body = once(async () => {
@@ -444,17 +509,30 @@ function routerOf(
         connections.enter(req.socket);
         res.once('close', () => {
           connections.leave(req.socket);
-          gone.abort(new AppError('unavailable', 'The client is gone'));
+          // Creating an error collects a stack trace: none is created for the many responses that were sent whole.
+          if (!res.writableFinished) gone.abort(new AppError('unavailable', 'The client is gone'));
         });
         const lastEventId = context.get('Last-Event-ID') || undefined;
         const came = await body();
         const { signal } = gone;
-        const answer = await route.run({ principal, params, query, body: came, upload, signal, lastEventId });
+        const { user, keyId } = principal;
+        const request = { principal, params, query, body: came, upload, signal, lastEventId };
+        const key = route.repeatable ? context.get(REPEAT_HEADER) : '';
+        const answer =
+          key === ''
+            ? await route.run(request)
+            : await repeats.once(
+                { userId: user.id, operation: `${route.id} ${keyId ?? ''}`, key },
+                [params, query, came],
+                () => route.run(request),
+              );
+        noteRead(principal, route.id, params, 'rest');
         if (answer instanceof EventStream) {
           sendEvents(context, answer);
           if (files) streaming = finished(answer.readable).catch(() => {});
         } else if (answer instanceof Binary) sendBinary(context, answer, route.type);
         else if (answer instanceof Download) sendFile(context, route.type ?? '', answer);
+        else if (answer instanceof StoredFile) sendStoredFile(context, route.type ?? '', answer);
         else if (!route.response) context.status = 204;
         else await sendJson(context, answer, error => void failureOf(error, req));
       } finally {
@@ -467,7 +545,7 @@ function routerOf(
   return router;
 }
 
-/** @param onLost told why an answer that has begun is cut off */
+/** @param onLost called with the reason why a response that has begun is cut off */
 async function sendJson(
   context: Pick<Context, 'res' | 'body'>,
   answer: unknown,
@@ -481,7 +559,7 @@ async function sendJson(
   cutOffStalled(res);
   body.once('error', error => {
     onLost(error);
-    res.destroy(); // or the client would wait for the rest
+    res.destroy(); // otherwise the client would wait for the rest
   });
 }
 
@@ -499,19 +577,19 @@ function sendFile(
   const { res } = context;
   cutOffStalled(res);
   res.once('close', () => readable.destroy()); // also where nothing of it was read
-  context.body = readable.once('error', () => res.destroy()); // or the client would wait for the rest
+  context.body = readable.once('error', () => res.destroy()); // otherwise the client would wait for the rest
   context.set('Content-Type', type);
   context.set('Content-Disposition', `attachment; filename="${fileName}"`);
 }
 
-/** Koa ends the stream when its client is gone. */
+/** Koa ends the stream when its client disconnects. */
 function sendEvents(context: Pick<Context, 'set' | 'body'>, { readable }: EventStream): void {
   context.body = readable;
   context.set('Content-Type', 'text/event-stream; charset=utf-8');
-  context.set('X-Accel-Buffering', 'no'); // nginx would keep them back
+  context.set('X-Accel-Buffering', 'no'); // nginx would buffer the events
 }
 
-/** Asked at its first use; a failure stays one. */
+/** Calls `ask` once, at the first use, and keeps its result, also a failure. */
 function once<T>(ask: () => Promise<T>): () => Promise<T> {
   let answer: Promise<T> | undefined;
   return () => {
@@ -532,7 +610,9 @@ function addOpenOperations(
       const body = bodies.ofAddress(context, address);
       const session = sessionCookie(context);
       try {
-        context.body = await run({ address, session, body: schema ? await body.read() : undefined });
+        const userAgent = context.get('User-Agent');
+        const came = schema ? await body.read() : undefined;
+        context.body = await run({ address, userAgent, session, body: came });
       } finally {
         body.release();
       }
@@ -569,12 +649,13 @@ function decorate(isClosing: () => boolean): Middleware {
   return async (context, next) => {
     setHeaders(context.res, SECURITY_HEADERS);
     await next();
-    const isUnread = context.req.headers.expect !== undefined; // maybe: its body never comes, or is not waited for
-    if (isClosing() || isUnread || context.status === 408) context.set('Connection', 'close');
+    if (isClosing() || isWorthClosing(context.req) || context.status === 408)
+      context.set('Connection', 'close');
+    leaveBody(context);
   };
 }
 
-/** A status that Koa or its router set without a word. */
+/** Adds a body to responses for which Koa or its router set only a status. */
 async function nameStatus(context: Context, next: Next): Promise<void> {
   await next();
   if (context.status < 400 || context.body != null) return;
@@ -583,7 +664,7 @@ async function nameStatus(context: Context, next: Next): Promise<void> {
   context.body = body;
 }
 
-/** A WebSocket was meant, or a proxy in front has taken the header away. */
+/** Answers requests to WebSocket paths that are no upgrade; a proxy may have removed the header. */
 function requireUpgrade(context: Context): void {
   context.set('Upgrade', 'websocket');
   context.status = UPGRADE_REQUIRED;

@@ -2,7 +2,7 @@ import type { Context } from 'koa';
 import { AppError } from '../runtime/errors.ts';
 import type { SessionCookie } from './route.ts';
 
-/** The cookie goes along with requests below it, and no others. */
+/** Browsers send the cookie only with requests below this path. */
 export const SESSION_PATH = '/v1/auth/session';
 const NAME = 'earshot_session';
 
@@ -22,7 +22,7 @@ export function sessionCookie(context: Pick<Context, 'req' | 'res' | 'get'>): Se
     context.res.setHeader('Set-Cookie', `${NAME}=${value}; ${attributes}${isSecure ? '; Secure' : ''}`);
   }
 
-  /** Programs that are no browsers send no such header, and have no cookie that could be abused. */
+  /** Programs that are not browsers send no such header, and have no cookie that could be abused. */
   function requireOwnPage(): void {
     const site = context.get('Sec-Fetch-Site');
     if (site === '' || site === 'same-origin' || site === 'none') return;

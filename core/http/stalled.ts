@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 
-/** A client that reads nothing of a long answer for so long is cut off. */
+/** A client that reads nothing of a long response for this long is disconnected. */
 const STALLED_MS = 60_000;
 
 export function cutOffStalled(response: ServerResponse): void {

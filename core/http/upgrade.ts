@@ -11,12 +11,12 @@ import type { HttpMetrics } from '../runtime/metrics.ts';
 import type { Gate } from './auth.ts';
 import { type Failure, refuseHandshake, SECURITY_HEADERS } from './failure.ts';
 
-/** Until it is either accepted or refused. */
+/** Limit for the time until it is accepted or refused. */
 const AUTHORIZE_MS = 10_000;
 
 type Answer = (accepted: boolean, status?: number, body?: string, headers?: Record<string, string>) => void;
 
-/** The way from a request to a live connection: the one place where it can be refused with a status and a reason. */
+/** Turns requests into live connections: the one place where they can be refused with a status and a reason. */
 export function createUpgrade(options: {
   listen: Pick<Listen, 'paths' | 'refusal' | 'authorize' | 'accept'>;
   clock: Clock;
@@ -43,7 +43,7 @@ export function createUpgrade(options: {
     return deadline({ clock, limitMs: AUTHORIZE_MS, late }, () => answer);
   }
 
-  /** With which status. */
+  /** The status of the response. */
   function refuse(request: IncomingMessage, thrown: unknown, answer: Answer): number {
     const { status, headers, body } = options.failureOf(thrown, request);
     const json = { ...SECURITY_HEADERS, 'Content-Type': 'application/json; charset=utf-8', ...headers };
@@ -78,7 +78,7 @@ export function createUpgrade(options: {
         await listen.accept(socket, request, grants.get(request) ?? null);
       } catch (error) {
         log.error({ err: error }, 'a live connection failed');
-        socket.resume(); // or the answer to our close would not be read
+        socket.resume(); // otherwise the answer to our close frame would not be read
         socket.close(CLOSE.failed);
       }
     },

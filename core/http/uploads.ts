@@ -11,20 +11,20 @@ import { AppError } from '../runtime/errors.ts';
 import { freeBytes } from '../runtime/files.ts';
 import { refuseLargeBody } from './json-body.ts';
 
-/** A file that came in a request, on the disk. */
+/** A file of a request, stored on disk. */
 export interface UploadedFile {
   path: string;
-  /** As its sender calls it; '' where it has no name. */
+  /** Name given by the sender; '' where there is none. */
   name: string;
   bytes: number;
 }
 
-/** The body of a request that brings files. */
+/** The body of a request with files. */
 export interface Upload {
   files: UploadedFile[];
-  /** Text fields of a form, beside its files. */
+  /** Text fields of the form. */
   fields: Record<string, string>;
-  /** The body was one file, and nothing else. */
+  /** True: the body was a single file, without a form. */
   isRaw: boolean;
 }
 
@@ -32,37 +32,37 @@ export const NO_UPLOAD: Upload = { files: [], fields: {}, isRaw: false };
 
 /** Limits and formats that a route accepts. */
 export interface UploadRules {
-  /** Limit for the whole body. */
+  /** Maximum size of the whole body. */
   maxBytes: number;
-  /** The field of a form that holds files. */
+  /** Name of the form field that holds files. */
   field: string;
 }
 
 export const RAW_TYPE = 'application/octet-stream';
 export const FORM_TYPE = 'multipart/form-data';
-/** Files of one form. */
+/** Maximum number of files in one form. */
 const MAX_FILES = 20;
 const MAX_FIELDS = 20;
 const MAX_FIELD_BYTES = 1024;
 const MAX_HEADERS = 20;
-/** Nothing may be missing from a sender for so long. */
+/** Maximum time without any data from the sender. */
 const STALL_MS = 60_000;
-/** At once, of one account. */
+/** Maximum number of simultaneous uploads of one account. */
 const MAX_UPLOADS = 4;
 
 type Exchange = { req: IncomingMessage; res: ServerResponse };
 
 export type Uploads = ReturnType<typeof createUploads>;
 
-/** Takes files that requests bring to the disk, in pieces. */
+/** Writes files of requests to disk as they arrive. */
 export function createUploads({
   dir,
   minFreeBytes,
   clock,
 }: {
-  /** Files of a process that was ended are removed from it when it is `begun`. */
+  /** Directory for the files. What a killed process left there is removed by `begun`. */
   dir: string;
-  /** Free space on the disk below which nothing is taken. */
+  /** Free space on the disk below which uploads are refused. */
   minFreeBytes: number;
   clock: Pick<Clock, 'sleep'>;
 }) {
@@ -94,7 +94,7 @@ export function createUploads({
     return { read, release };
   }
 
-  /** Answers what ends it. */
+  /** Rejects with what ends it. */
   function enter(userId: string): () => void {
     const own = running.get(userId) ?? 0;
     if (own >= MAX_UPLOADS)
@@ -121,7 +121,10 @@ export function createUploads({
   };
 }
 
-/** @throws AppError `unsupported_media` for other types, `invalid_request` for what is no form, `too_large`, `too_slow` */
+/**
+ * @throws AppError `unsupported_media` for other types, `invalid_request` for a malformed form, `too_large`,
+ * `too_slow`
+ */
 async function receive(
   exchange: Exchange,
   { field, maxBytes }: UploadRules,
@@ -145,7 +148,7 @@ async function receive(
 }
 const FILE = { flags: 'wx', mode: 0o600 } as const;
 
-/** Parses a form, its files to the disk. */
+/** Parses a form, and writes its files to disk. */
 function openForm(request: IncomingMessage, field: string, target: () => string) {
   const fields: Record<string, string> = {};
   const files: UploadedFile[] = [];
@@ -207,8 +210,8 @@ function invalid(msg: string, cause?: unknown): AppError {
 }
 
 /**
- * Writes a body into `to` as it comes, no faster than that takes it. Listens rather than pipes: a pipe that breaks would
- * close the socket before the answer. Resolves to its length.
+ * Writes a body into `to` as it arrives, with back-pressure. Uses events rather than a pipe: a pipe that breaks would
+ * close the socket before the response is sent. Resolves to its length.
  */
 async function feed(
   request: IncomingMessage,
@@ -246,7 +249,7 @@ async function feed(
     await promise;
     return bytes;
   } catch (error) {
-    request.off('data', onData).off('end', onEnd).resume(); // what still comes until the connection is closed is not kept
+    request.off('data', onData).off('end', onEnd).pause(); // the rest is left to `leaveBody`
     to.destroy();
     throw error;
   } finally {
@@ -255,7 +258,7 @@ async function feed(
   }
 }
 
-/** Tells disk errors, which have a code, from errors in the form. */
+/** Tells errors of the disk, which have a code, from errors in the form. */
 function faultOf(cause: NodeJS.ErrnoException): unknown {
   if (cause instanceof AppError) return cause;
   if (cause.code === 'ENOSPC')
@@ -274,6 +277,6 @@ function watchStall(
   void (async () => {
     for (let isMoving = true; isMoving; isMoving = hasMoved()) await clock.sleep(STALL_MS, done.signal);
     onStall(new AppError('too_slow', `Nothing of the request body came for ${STALL_MS / 1000} s`));
-  })().catch(() => {}); // it is over
+  })().catch(() => {}); // it has ended
   return done;
 }

@@ -2,15 +2,15 @@ import type { z } from 'zod';
 import { AppError, type Issue } from '../runtime/errors.ts';
 import { excessIn } from './excess.ts';
 
-/** The part of a request that a value came from: the first word of every `loc`. */
+/** Part of a request that a value came from: the first element of every `loc`. */
 export type Where = 'path' | 'query' | 'body';
 
-/** Mistakes of one request that are named. */
+/** Maximum number of mistakes that are reported for one request. */
 const MAX_ISSUES = 20;
 
 /**
- * The value as its schema makes it. `invalid_request` with an issue for each of its first 20 mistakes. A list that is too
- * long is refused before its items are looked at: the schema would validate them all.
+ * Parses a value by its schema. `invalid_request` with an issue for each of its first 20 mistakes. A list that is too
+ * long is refused before its items are visited: the schema would validate them all.
  */
 export function validate<T extends z.ZodType>(schema: T, value: unknown, where: Where): z.output<T> {
   const excess = excessIn(schema, value);
@@ -42,7 +42,9 @@ function valueAt(value: unknown, path: PropertyKey[]): unknown {
   );
 }
 
-/** The machine-readable kind, in the words that clients in the field know. A schema's own `params.type` wins. */
+/**
+ * The machine-readable kind, with the names that existing clients know. A schema's own `params.type` has priority.
+ */
 function typeOf(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case 'invalid_type':

@@ -12,11 +12,12 @@ import { isDevice, removeDevicesIn } from '../notifications/channel-addresses.ts
 import { forgetDaySummariesIn } from '../notifications/day-summaries.ts';
 import type { Embedding } from '../search/embedding.ts';
 import { removeKeysIn } from './keys.ts';
+import { removeSessionsIn } from './sessions.ts';
 import type { SignIn } from './sign-in.ts';
 import type { Users } from './users.ts';
 import { forgetVocabularyIn } from './vocabulary.ts';
 
-/** Hashed ids of removed accounts: audio of theirs that turns up later is deleted, not kept. */
+/** Hashed ids of removed accounts. Audio of theirs that turns up later is deleted. */
 const REMOVED_ACCOUNTS = 'core.removed-accounts';
 
 export async function wasRemoved(storage: Pick<Storage, 'pluginState'>, userId: string): Promise<boolean> {
@@ -27,16 +28,16 @@ function hashOf(userId: string): string {
   return createHash('sha256').update(userId).digest('hex');
 }
 
-/** Live connections have this long to store what they heard before their account is removed. */
+/** Time that live connections have to store what they heard before their account is removed. */
 const STORE_MS = 5000;
 
-/** Credentials and outlets of an account that still work. */
+/** Credentials of an account, and destinations of its data, that still work. */
 export interface Standing {
   /** Names of its API keys. */
   keys: string[];
   /** Labels of the browsers and phones that notifications are pushed to. */
   devices: string[];
-  /** Labels of the other places that notifications go to. */
+  /** Labels of the other destinations of notifications. */
   addresses: string[];
   /** Names of the apps that are installed. */
   apps: string[];
@@ -44,9 +45,9 @@ export interface Standing {
   hooks: string[];
 }
 
-/** Credentials and outlets that were ended. */
+/** Credentials and destinations that were ended. */
 export interface Ended {
-  /** As the clients of live connections call themselves; null: one that does not say. */
+  /** Names that the clients of live connections give themselves; null: a client without one. */
   connections: (string | null)[];
   keys: string[];
   devices: string[];
@@ -91,22 +92,26 @@ export function createAccounts({
       devices: devices.map(({ label }) => label),
       addresses: others.map(({ label }) => label),
       apps: apps.map(({ app }) => app.name),
-      hooks: sent.map(({ type, url }) => `${type} (${new URL(url).host})`), // the rest of it may be a secret
+      hooks: sent.map(({ type, url }) => `${type} (${new URL(url).host})`), // the rest of the address may be a secret
     };
   }
 
-  /** Ends all ID tokens, and tells what else still works. */
+  /** Ends all ID tokens, and returns what still works. */
   async function signOut(name: string): Promise<{ user: User; ended: Ended; left: Standing }> {
     const { connections, onEnd } = collector();
     const user = await users.signOut(name, onEnd);
     return { user, ended: { connections, keys: [], devices: [] }, left: await standing(user.id) };
   }
 
-  /** A device was lost or stolen: ends ID tokens, API keys, the calendar link, pushes to devices, and live connections. */
+  /**
+   * For a lost or stolen device: ends ID tokens, API keys, the calendar link, pushes to devices, and live
+   * connections.
+   */
   async function lost(name: string): Promise<{ user: User; ended: Ended; left: Standing }> {
     const user = await users.byName(name);
     const { keys, devices } = await storage.transaction('end credentials', async tx => {
       await tx.users.update(user.id, { signedOutAt: clock.now() });
+      await removeSessionsIn(tx, user.id);
       await removeCalendarLinkIn(tx, user.id);
       return { keys: await removeKeysIn(tx, user.id), devices: await removeDevicesIn(tx, user.id) };
     });
@@ -125,10 +130,13 @@ export function createAccounts({
     return { user: await users.setDisabled(user, true, onEnd), connections };
   }
 
-  /** With everything that is the account's, for good. Vectors go at once, or once their index can be reached. */
+  /**
+   * Deletes an account and everything that belongs to it. Vectors are deleted at once, or as soon as their index can
+   * be reached.
+   */
   async function remove(user: User): Promise<void> {
     const { done, onEnd } = collector();
-    await users.setDisabled(user, true, onEnd); // from here on nothing of it is added
+    await users.setDisabled(user, true, onEnd); // from here on nothing can be added to the account
     await waitAtMost({ clock, limitMs: STORE_MS }, done());
     const streams = await storage.streams.ids(user.id);
     const memories = await storage.transaction('remove account', async tx => {
@@ -148,7 +156,7 @@ export function createAccounts({
     });
   }
 
-  /** The account of whoever asks. `conflict` where the name is another: nothing is removed. */
+  /** Deletes the caller's own account. `conflict` where `name` is not its name: nothing is deleted. */
   async function removeOwn(user: User, name: string): Promise<void> {
     if (name !== user.name)
       throw new AppError('conflict', 'This is not the name of your account: nothing was deleted');
@@ -162,7 +170,7 @@ export function createAccounts({
     lost,
     disable,
     remove,
-    /** One that an account may change or see: itself, or any where it is an operator's. `not_found`. */
+    /** Returns an account that the caller may see and change: its own or, for operators, any. `not_found`. */
     async within(asker: User, id: string): Promise<User> {
       if (id === asker.id || asker.role === 'operator') return users.get(id);
       throw new AppError('not_found', 'Account not found');

@@ -6,22 +6,24 @@ import { networkOf } from '../network.ts';
 
 const MINUTE_MS = 60_000;
 const WINDOW_MS = 15 * MINUTE_MS;
-/** In each window: what fails from one address, whatever the names. */
+/** Allowed failures per window from one address, whatever the names. */
 const MAX_BY_ADDRESS = 50;
-/** Failures allowed per name: for all addresses without an earlier sign-in together, and for each address with one. */
+/**
+ * Allowed failures per name: together for all addresses without an earlier sign-in, and for each address with one.
+ */
 const MAX_BY_NAME = 10;
-/** An address from which somebody has signed in stays known for so long. */
+/** How long an address is remembered from which somebody has signed in. */
 const KNOWN_MS = 30 * 24 * 60 * MINUTE_MS;
 
-/** Someone tries to sign in: under a name that may be nobody's, from an IP address. */
+/** An attempt to sign in from an IP address, under a name that may not exist. */
 export interface Attempt {
   name: string;
   address: string;
 }
 
 /**
- * How often signing in may fail. A stranger who tries all day uses up what strangers have, and not what is left to the
- * address that the owner signs in from. Counts are stored: a restart forgets none. A window is never extended.
+ * Limits failed sign-ins. A stranger who keeps trying uses up the strangers' allowance, and not that of the address
+ * from which the owner signs in. Counts are stored, so a restart does not reset them. A window is never extended.
  */
 export function createAttempts({ storage: { attempts }, clock }: { storage: Storage; clock: Clock }) {
   async function count(key: string, most: number): Promise<void> {
@@ -42,7 +44,10 @@ export function createAttempts({ storage: { attempts }, clock }: { storage: Stor
   }
 
   return {
-    /** Counts it, before it is known how it ends. Throws `rate_limited`, with when to come again, where there were too many. */
+    /**
+     * Counts the attempt before its outcome is known. Throws `rate_limited`, with the time to wait, where there were
+     * too many.
+     */
     async begin(attempt: Attempt): Promise<void> {
       await attempts.prune(clock.now());
       const { byAddress, byName } = await keysOf(attempt);
@@ -50,17 +55,17 @@ export function createAttempts({ storage: { attempts }, clock }: { storage: Stor
       await count(byName, MAX_BY_NAME);
     },
 
-    /** It was the right password. */
+    /** Called when the password was right. */
     async succeed(attempt: Attempt): Promise<void> {
       const now = clock.now();
       const { known, byAddress, byName } = await keysOf(attempt);
-      await attempts.add(byAddress, -1, now, now + WINDOW_MS); // who has an account may not wipe out what failed for others
+      await attempts.add(byAddress, -1, now, now + WINDOW_MS); // one account's success must not erase failures for other names
       await attempts.remove(byName);
       await attempts.remove(known);
       await attempts.add(known, 1, now, now + KNOWN_MS);
     },
 
-    /** Whoever tried for this name before may try again. */
+    /** Clears the failures of this name. */
     async forget(name: string): Promise<void> {
       await attempts.remove(hashed('name', name));
     },
@@ -76,7 +81,7 @@ function tooMany(ms: number): AppError {
   );
 }
 
-/** Hashes what was typed as a name, because it may be a password. */
+/** Hashes the entered name, because it may be a password typed into the wrong field. */
 function hashed(...parts: string[]): string {
   return createHash('sha256').update(parts.join('\0')).digest('base64url');
 }

@@ -1,6 +1,7 @@
 import { decodeProtectedHeader } from 'jose';
 import type { App, Scope, User } from '../../contract/model.ts';
 import { AppError } from '../../runtime/errors.ts';
+import { shellWord } from '../../runtime/terminal.ts';
 import { type Apps, SECRET_PREFIX } from '../apps/apps.ts';
 import type { Identities } from './identities.ts';
 import { KEY_PREFIX, type Keys, SCOPES } from './keys.ts';
@@ -11,7 +12,7 @@ const NAMES = {
   token: 'an ID token',
   app: `an app secret (${SECRET_PREFIX}…)`,
 } as const;
-/** The scheme's case does not matter (RFC 9110); a credential has no blanks. */
+/** The scheme is case-insensitive (RFC 9110); a credential contains no spaces. */
 const BEARER = /^bearer +(\S+)$/i;
 
 /** Authenticated sender of a request, with its permissions. */
@@ -19,23 +20,25 @@ export interface Principal {
   /** User; for an app, the user it acts for. */
   user: User;
   kind: keyof typeof NAMES;
-  /** An ID token is its owner, who may do all. */
+  /** An ID token has its owner's full access. */
   scopes: ReadonlySet<Scope> | 'all';
   keyId?: string;
-  /** Epoch ms, of an ID token: the end of it. */
+  /** Session of an ID token; absent: it belongs to none. */
+  sessionId?: string;
+  /** Expiry of an ID token, epoch ms. */
   expiresAt?: number;
   /** App whose secret was used. */
   app?: App;
 }
 
-/** The kinds of credential that will do. */
+/** The kinds of credentials that are accepted. */
 type Kinds = readonly Principal['kind'][];
 const ANY: Kinds = ['key', 'token'];
 const APP: Kinds = ['app'];
 
 export type Credentials = ReturnType<typeof createCredentials>;
 
-/** Tells who a credential speaks for. Every refusal is `unauthorized`, and names the kind that was expected. */
+/** Authenticates credentials. Every refusal is `unauthorized`, and names the kind that was expected. */
 export function createCredentials({
   users,
   keys,
@@ -47,7 +50,10 @@ export function createCredentials({
   apps: Pick<Apps, 'verify'>;
   identities: Identities;
 }) {
-  /** A raw API key, or an ID token. One of a kind that will not do is refused whether it is right or wrong. */
+  /**
+   * Authenticates a raw API key, or an ID token. One of a kind that is not accepted is refused whether it is valid or
+   * not.
+   */
   async function token(raw: string, kinds = ANY, resource?: string): Promise<Principal> {
     const kind = kindOf(raw);
     if (!kinds.includes(kind)) throw refused(`Not with ${NAMES[kind]}`, kinds);
@@ -69,19 +75,27 @@ export function createCredentials({
           ? await provider.verifyAccess(raw, resource)
           : { ...(await provider.verify(raw)), scopes: null };
       const user = await users.fromIdentity(verified, provider.issue === undefined);
-      if (user) return { user, kind: 'token', scopes: scopes ? knownScopes(scopes) : 'all', expiresAt };
+      if (!user)
+        throw new AppError('unauthorized', 'The ID token is of a user unknown here, or was signed out');
+      const { session: sessionId } = verified;
+      return {
+        user,
+        kind: 'token',
+        scopes: scopes ? knownScopes(scopes) : 'all',
+        expiresAt,
+        ...(sessionId !== undefined && { sessionId }),
+      };
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'unauthorized') throw error;
       throw refused(error.message, kinds, error);
     }
-    throw refused('The ID token is of a user unknown here, or was signed out', kinds);
   }
 
   return {
     token,
     /**
-     * The value of an `Authorization` header.
-     * @param resource also takes access tokens of a provider that were issued for it; their scopes count
+     * Authenticates the value of an `Authorization` header.
+     * @param resource also accepts access tokens of a provider that were issued for it, with their scopes
      */
     authenticate: async (
       authorization: string | undefined,
@@ -89,8 +103,8 @@ export function createCredentials({
       resource?: string,
     ): Promise<Principal> => token(rawOf(authorization, kinds), kinds, resource),
     /**
-     * The same of an app's secret: the app that it is of.
-     * @param id of the app that is asked for, told once the secret is known to be one
+     * Authenticates the secret of an app.
+     * @param id of the app that the request names; checked once the secret is known to be valid
      */
     async app(authorization: string | undefined, id: () => Promise<string>): Promise<App> {
       const raw = rawOf(authorization, APP);
@@ -131,7 +145,16 @@ function refused(why: string, kinds: Kinds, cause?: unknown): AppError {
   });
 }
 
-/** `forbidden`, naming the scope, unless the principal has it. */
+/** Throws `forbidden`, with the way to become one, unless the account is an operator. */
+export function requireOperator({ name, role }: User): void {
+  if (role === 'operator') return;
+  throw new AppError(
+    'forbidden',
+    `Insufficient permissions. Required role: operator. On the server run: earshot user role ${shellWord(name)} operator`,
+  );
+}
+
+/** Throws `forbidden`, naming the scope, unless the principal has it. */
 export function requireScope(principal: Principal, scope: Scope): void {
   if (principal.scopes === 'all' || principal.scopes.has(scope)) return;
   throw new AppError('forbidden', `Insufficient permissions. Required scope: ${scope}`);

@@ -3,7 +3,7 @@ import type { Storage } from '../../contract/plugin.ts';
 import { AppError } from '../../runtime/errors.ts';
 import type { Principal } from './credentials.ts';
 
-/** The scopes that come with a stored grant of the same name. */
+/** Scopes that are implied by a stored grant of the same name. */
 const GRANTED: readonly GrantName[] = ['memories:read', 'memories:write'];
 
 /** Derives the grants of a new key from its scopes. */
@@ -12,7 +12,7 @@ export function grantsOf({ userId, id, scopes, createdAt }: ApiKey): Grant[] {
   return GRANTED.filter(name => held.has(name)).map(name => ({ userId, grantee: id, name, createdAt }));
 }
 
-/** `forbidden`, with an object that names the grant, unless the key holds it. An ID token is its owner, who needs none. */
+/** Throws `forbidden`, with an object that names the grant, unless the key holds it. An ID token needs none. */
 export async function requireGrant(
   storage: Pick<Storage, 'grants'>,
   { user, keyId }: Principal,

@@ -2,7 +2,7 @@ import { decodeJwt } from 'jose';
 import type { IdentityProvider } from '../../contract/plugin.ts';
 import { AppError } from '../../runtime/errors.ts';
 
-/** The chosen providers at this moment: those that work, in order, and the names of those that do not. */
+/** The configured providers: those that are available now, in order, and the names of the others. */
 export interface ChosenProviders {
   working: IdentityProvider[];
   missing: string[];
@@ -12,12 +12,18 @@ type OwnProvider = IdentityProvider & Required<Pick<IdentityProvider, 'issue'>>;
 
 export type Identities = ReturnType<typeof createIdentities>;
 
-/** Which identity provider is asked for what. @param chosen asked at each use: one may have been started again */
+/**
+ * Selects identity providers.
+ * @param chosen called at each use, because a provider may have been restarted
+ */
 export function createIdentities(chosen: () => ChosenProviders) {
   return {
     hasOwn: (): boolean => chosen().working.some(isOwn),
 
-    /** The one that is this server itself. Throws `unavailable` while it does not work, `conflict` where none is chosen. */
+    /**
+     * Returns this server's own provider. Throws `unavailable` while it does not run, `conflict` where none is
+     * configured.
+     */
     own(): OwnProvider {
       const { working, missing } = chosen();
       const own = working.find(isOwn);
@@ -35,7 +41,10 @@ export function createIdentities(chosen: () => ChosenProviders) {
         .working.filter(({ verifyAccess }) => verifyAccess !== undefined)
         .map(({ issuer }) => issuer),
 
-    /** The one whose token this claims to be. Throws `unauthorized`, or `unavailable` while one does not work. */
+    /**
+     * Returns the provider that a token claims to be from. Throws `unauthorized`, or `unavailable` while a provider
+     * does not run.
+     */
     of(token: string): IdentityProvider {
       const issuer = issuerOf(token);
       const { working, missing } = chosen();
@@ -59,7 +68,7 @@ function notNow(missing: readonly string[]): AppError {
   );
 }
 
-/** As it says itself: nothing is verified yet. */
+/** Reads the unverified claim. */
 function issuerOf(token: string): string | undefined {
   try {
     return decodeJwt(token).iss;

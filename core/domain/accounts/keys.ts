@@ -6,7 +6,7 @@ import type { EventBus } from '../../runtime/events.ts';
 import { newId } from '../ids.ts';
 import { grantsOf } from './grants.ts';
 
-/** All of a user's keys, with what they were granted, in the transaction that ends more. Resolves to what they were. */
+/** Deletes all keys of a user with their grants, in the caller's transaction. Resolves to the deleted keys. */
 export async function removeKeysIn(tx: Stores, userId: string): Promise<ApiKey[]> {
   const all = await tx.keys.list(userId);
   for (const { id } of all) {
@@ -36,7 +36,7 @@ export const SCOPES = [
   'listen',
 ] as const satisfies readonly Scope[];
 
-/** A key with what nobody can show again: the raw one. */
+/** A new key with its raw form, which cannot be shown again. */
 interface NewKey {
   record: ApiKey;
   key: string;
@@ -44,12 +44,14 @@ interface NewKey {
 
 export type Keys = ReturnType<typeof createKeys>;
 
-/** API keys: made, shown once, and found again by their hash. The only writer of keys and of what they are granted. */
+/** API keys: created, shown once, and looked up by their hash. The only writer of keys and of their grants. */
 export function createKeys({ storage, clock, events }: { storage: Storage; clock: Clock; events: EventBus }) {
-  /** Key id → its last use, where that is not stored yet: a request is no reason to write. */
+  /** Last use by key id, where it is not stored yet: requests do not write. */
   let uses = new Map<string, { userId: string; id: string; at: number }>();
 
-  /** Without `scopes` it may read everything. `conflict` when the user has as many keys as there may be. */
+  /**
+   * Creates a key. Without `scopes` it may read everything. `conflict` when the user has the maximum number of keys.
+   */
   async function create(
     userId: string,
     { name, scopes = readScopes() }: { name: string; scopes?: readonly Scope[] },
@@ -74,7 +76,7 @@ export function createKeys({ storage, clock, events }: { storage: Storage; clock
     return { record, key };
   }
 
-  /** Another raw key for the same record; the old one is refused from now on. `not_found` when there is none. */
+  /** Replaces the raw key of a record; the old one stops working. `not_found`. */
   async function rotate(userId: string, id: string): Promise<NewKey> {
     const { key, ...secret } = newSecret();
     const record = (await storage.keys.replace(userId, id, secret)) && (await storage.keys.get(userId, id));
@@ -83,7 +85,7 @@ export function createKeys({ storage, clock, events }: { storage: Storage; clock
     return { record: withUse(record), key };
   }
 
-  /** For good, with what it was granted. `not_found` when there is none. */
+  /** Deletes a key with its grants. `not_found`. */
   async function remove(userId: string, id: string): Promise<void> {
     const removed = await storage.transaction('remove key', async tx => {
       await tx.grants.removeOf(userId, id);
@@ -95,8 +97,8 @@ export function createKeys({ storage, clock, events }: { storage: Storage; clock
   }
 
   /**
-   * The record of a raw key, and whose it is, or null. Asked of the storage each time: that is why a key is of no use, on any node, from
-   * the moment it is revoked. The look-up is by hash, so its timing tells nothing of the key.
+   * Returns the record of a raw key and its owner, or null. It is read from the storage each time, so that a revoked
+   * key stops working at once on every node. The look-up is by hash, so its timing reveals nothing of the key.
    */
   async function verify(raw: string): Promise<{ key: ApiKey; user: User } | null> {
     const found = RAW_KEY.test(raw) ? await storage.keys.byHash(hashOf(raw)) : null;
@@ -111,7 +113,10 @@ export function createKeys({ storage, clock, events }: { storage: Storage; clock
     return { ...key, lastUsedAt: usedAt === null ? key.lastUsedAt : Math.max(usedAt, key.lastUsedAt ?? 0) };
   }
 
-  /** By its id, or its name where only one of the user's keys has it. `not_found` names those that there are. */
+  /**
+   * Finds a key by its id, or by its name where only one of the user's keys has it. `not_found` lists the existing
+   * ones.
+   */
   async function find(userId: string, given: string): Promise<ApiKey> {
     const all = await storage.keys.list(userId);
     const found = all.filter(({ id, name }) => id === given || name === given);
@@ -135,7 +140,7 @@ export function createKeys({ storage, clock, events }: { storage: Storage; clock
     remove,
     find,
     verify,
-    /** `not_found` when there is none. */
+    /** `not_found`. */
     async get(userId: string, id: string): Promise<ApiKey> {
       const key = await storage.keys.get(userId, id);
       if (!key) throw notFound();
@@ -143,7 +148,7 @@ export function createKeys({ storage, clock, events }: { storage: Storage; clock
     },
     /** Newest first. */
     list: async (userId: string): Promise<ApiKey[]> => (await storage.keys.list(userId)).map(withUse),
-    /** Stores when keys were last used. */
+    /** Stores the times at which keys were last used. */
     async flush(): Promise<void> {
       const noted = uses;
       uses = new Map();
@@ -168,7 +173,10 @@ function newSecret(): { key: string; hash: string; hint: string } {
   return { key, hash: hashOf(key), hint: `${KEY_PREFIX}${secret.slice(0, 4)}...${secret.slice(-4)}` };
 }
 
-/** Scopes as people type them, each once. `invalid_request` names the first unknown one and all that exist. */
+/**
+ * Parses scopes as people type them, without duplicates. `invalid_request` names the first unknown one and all that
+ * exist.
+ */
 export function parseScopes(list: string[]): Scope[] {
   const names = list.map(name => name.trim()).filter(name => name !== '');
   if (names.length === 0) throw new AppError('invalid_request', `Name at least one scope. ${allowed()}`);
@@ -199,7 +207,7 @@ function checkedName(name: string): string {
   return trimmed;
 }
 
-/** 128 random bits need no slow hash. */
+/** A fast hash suffices for 128 random bits. */
 function hashOf(raw: string): string {
   return hash('sha256', raw);
 }

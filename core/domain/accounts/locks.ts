@@ -3,7 +3,10 @@ import type { Storage } from '../../contract/plugin.ts';
 import { AppError } from '../../runtime/errors.ts';
 import { isId } from '../ids.ts';
 
-/** Stores of lockable things. A locked thing is left out of lists, not found, and not changed, until it is unlocked. */
+/**
+ * Stores whose items can be locked. A locked item is left out of lists, not found, and not changed, until it is
+ * unlocked.
+ */
 const STORES = {
   memory: 'memories',
   conversation: 'conversations',
@@ -14,7 +17,7 @@ export type Locks = ReturnType<typeof createLocks>;
 
 export function createLocks({ storage }: { storage: Storage }) {
   return {
-    /** Locks or unlocks one thing, whoever's it is. Resolves to its owner's name; `not_found`. */
+    /** Locks or unlocks an item of any user. Resolves to its owner's name; `not_found`. */
     async set({ kind, id, locked }: { kind: Lockable; id: string; locked: boolean }): Promise<string> {
       for (const user of isId(id) ? await storage.users.list() : [])
         if (await storage[STORES[kind]].update(user.id, id, { locked })) return user.name;

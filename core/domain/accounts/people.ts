@@ -1,13 +1,14 @@
 import type { Clock, Person } from '../../contract/model.ts';
 import type { Storage } from '../../contract/plugin.ts';
 import { AppError } from '../../runtime/errors.ts';
+import { checkExpected } from '../expected.ts';
 import { isId, newId } from '../ids.ts';
 
 const MAX_PEOPLE_PER_USER = 1000;
 
 export type People = ReturnType<typeof createPeople>;
 
-/** Manages the people whom a user talks with. Two may have the same name. */
+/** Manages the people whom a user talks with. Two people may have the same name. */
 export function createPeople({ storage, clock }: { storage: Storage; clock: Clock }) {
   /** `conflict` where there are too many. */
   async function create(userId: string, name: string): Promise<Person> {
@@ -22,10 +23,16 @@ export function createPeople({ storage, clock }: { storage: Storage; clock: Cloc
   }
 
   /** `not_found`. */
-  async function rename(userId: string, id: string, name: string): Promise<Person> {
+  async function rename(
+    userId: string,
+    id: string,
+    name: string,
+    expected?: { name?: string },
+  ): Promise<Person> {
     return storage.transaction('rename person', async tx => {
       const found = isId(id) ? await tx.people.get(userId, id) : null;
       if (!found) throw notFound();
+      checkExpected({ name: found.name }, expected, { name });
       await tx.people.rename(userId, id, name);
       return { ...found, name };
     });
@@ -40,7 +47,10 @@ export function createPeople({ storage, clock }: { storage: Storage; clock: Cloc
     });
   }
 
-  /** Two people are one: what is said by the other, and how they sound, is this one's. `not_found`, `invalid_request`. */
+  /**
+   * Merges two people into one: segments and voice of the other become those of this one. `not_found`,
+   * `invalid_request`.
+   */
   async function merge(userId: string, id: string, other: string): Promise<Person> {
     return storage.transaction('merge people', async tx => {
       const into = isId(id) ? await tx.people.get(userId, id) : null;

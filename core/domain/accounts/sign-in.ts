@@ -2,15 +2,18 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Clock, User } from '../../contract/model.ts';
 import type { IdentityProvider, IssuedToken, JsonWebKeySet, Storage } from '../../contract/plugin.ts';
 import { AppError } from '../../runtime/errors.ts';
+import { newId } from '../ids.ts';
 import { type Attempt, createAttempts } from './attempts.ts';
+import type { Principal } from './credentials.ts';
 import type { Identities } from './identities.ts';
+import type { Sessions } from './sessions.ts';
 import { nameKeyOf, type Users } from './users.ts';
 
-/** In Unicode code points. Length is all that is asked for: rules on kinds of characters make passwords no better. */
+/** Length in Unicode code points. There is no other rule: required kinds of characters make passwords no better. */
 const MIN_PASSWORD_CHARS = 12;
 export const MAX_PASSWORD_CHARS = 256;
 
-/** A browser's scripts get a new token after this. */
+/** Lifetime of the token that a browser's scripts use. */
 const ACCESS_MS = 3600_000;
 
 /** Session of one browser. */
@@ -22,17 +25,19 @@ export interface Session {
 
 export type SignIn = ReturnType<typeof createSignIn>;
 
-/** Signing in by password, and what belongs to it. */
+/** Sign-in by password, and passwords. */
 export function createSignIn({
   users,
   storage,
   clock,
   identities,
+  sessions,
 }: {
   users: Users;
   storage: Storage;
   clock: Clock;
   identities: Identities;
+  sessions: Pick<Sessions, 'begin' | 'extend'>;
 }) {
   const attempts = createAttempts({ storage, clock });
   let welcomeHash: Buffer | null = null;
@@ -57,15 +62,28 @@ export function createSignIn({
     throw new AppError('conflict', 'This account is disabled: ask whoever runs this server');
   }
 
-  /** Creates a session: a refresh cookie, which only gets new tokens, and the token that scripts use. */
-  async function sessionOf(user: User): Promise<Session> {
-    const { issue } = identities.own();
-    const { subject, name } = user;
-    const access = await issue({ subject, name, lifetimeMs: ACCESS_MS });
-    return { user, access, kept: await issue({ subject, name }) };
+  /** Creates a session, and its tokens: a refresh cookie, which can only obtain new ones, and the token that scripts use. */
+  async function sessionOf(user: User, userAgent: string): Promise<Session> {
+    const id = newId(clock.now());
+    const tokens = await tokensOf(user, id);
+    await sessions.begin({
+      id,
+      userId: user.id,
+      kind: 'browser',
+      userAgent,
+      expiresAt: tokens.kept.expiresAt,
+    });
+    return tokens;
   }
 
-  /** Whether somebody can sign in by password already, or nobody can be welcomed. */
+  async function tokensOf(user: User, session: string): Promise<Session> {
+    const { issue } = identities.own();
+    const { subject, name } = user;
+    const access = await issue({ subject, name, session, lifetimeMs: ACCESS_MS });
+    return { user, access, kept: await issue({ subject, name, session }) };
+  }
+
+  /** Whether any account has a password already, or there is no account that could be given one. */
   async function isSettled(): Promise<boolean> {
     if (!identities.hasOwn()) return true;
     const { issuer, passwords: own } = identities.own();
@@ -76,16 +94,21 @@ export function createSignIn({
   }
 
   return {
-    /** Signs in for a browser. Throws what `byPassword` does. */
-    session: async (given: Attempt & { password: string }): Promise<Session> =>
-      sessionOf(await checked(given)),
+    /** Signs in a browser. Throws what `byPassword` does. */
+    session: async (given: Attempt & { password: string; userAgent: string }): Promise<Session> =>
+      sessionOf(await checked(given), given.userAgent),
 
-    /** The same for whom an ID token is of that an earlier session was given to keep. */
-    renew: sessionOf,
+    /** Creates new tokens of a session; a cookie of an earlier version belongs to none, and gets one. */
+    async renew({ user, sessionId }: Principal, userAgent: string): Promise<Session> {
+      if (sessionId === undefined) return sessionOf(user, userAgent);
+      const tokens = await tokensOf(user, sessionId);
+      await sessions.extend(user.id, sessionId, tokens.kept.expiresAt);
+      return tokens;
+    },
 
     /**
-     * A code with which the first account gets its first password: it is good once, and until this process ends. Null
-     * where anybody has a password already.
+     * Returns a code with which the first account sets its first password. It is valid once, and until this process
+     * ends. Null where any account has a password already.
      */
     async welcome(): Promise<string | null> {
       if (await isSettled()) return null;
@@ -94,8 +117,11 @@ export function createSignIn({
       return code;
     },
 
-    /** Takes such a code: `unauthorized` where it is not good, `invalid_request` where the password will not do. */
-    async acceptWelcome(code: string, password: string): Promise<Session> {
+    /**
+     * Redeems such a code, and makes its account an operator: `unauthorized` where it is not valid, `invalid_request`
+     * where the password is not acceptable.
+     */
+    async acceptWelcome(code: string, password: string, userAgent: string): Promise<Session> {
       const isRight = welcomeHash !== null && timingSafeEqual(hashOf(code), welcomeHash);
       if (!isRight || (await isSettled()))
         throw new AppError(
@@ -107,22 +133,26 @@ export function createSignIn({
       if (!first) throw new AppError('not_found', 'There is no account');
       welcomeHash = null;
       await passwords().set(first.subject, password);
-      return sessionOf(first);
+      return sessionOf(await users.setRole(first, 'operator'), userAgent); // whoever reads the server's terminal operates the server
     },
 
     /**
-     * An ID token of who has this name and password. Throws `unauthorized` where there is none, whichever of the two
-     * is wrong; `rate_limited` where too many were.
+     * Returns an ID token for a name and password. Throws `unauthorized` where either is wrong; `rate_limited` after
+     * too many failures.
      */
-    async byPassword(given: Attempt & { password: string }): Promise<IssuedToken> {
+    async byPassword(given: Attempt & { password: string; userAgent: string }): Promise<IssuedToken> {
       const { issue } = identities.own();
-      const { subject, name } = await checked(given);
-      return issue({ subject, name });
+      const { id: userId, subject, name } = await checked(given);
+      const id = newId(clock.now());
+      const token = await issue({ subject, name, session: id });
+      const { userAgent } = given;
+      await sessions.begin({ id, userId, kind: 'program', userAgent, expiresAt: token.expiresAt });
+      return token;
     },
 
     /**
-     * Another password, by whoever knows the present one; all ID tokens of before end. Throws what `byPassword` does,
-     * and `invalid_request` where the new one will not do.
+     * Changes a password, given the present one; all earlier ID tokens end. Throws what `byPassword` does, and
+     * `invalid_request` where the new one is not acceptable.
      */
     async changePassword({
       newPassword,
@@ -134,7 +164,10 @@ export function createSignIn({
       await users.signOut(name);
     },
 
-    /** Whoever was signed in has to sign in again. With null there is no password any more, only tokens that the operator makes. */
+    /**
+     * Sets a password, and ends all sessions. With null there is no password any more, only tokens that the operator
+     * creates.
+     */
     async setPassword(name: string, password: string | null): Promise<void> {
       if (password !== null) checkPassword(password);
       const user = await users.ofOwn(name);
@@ -143,7 +176,7 @@ export function createSignIn({
       await attempts.forget(user.nameKey);
     },
 
-    /** The account is gone. */
+    /** Called when an account was deleted. */
     async forget({ subject, issuer, nameKey }: User): Promise<void> {
       if (identities.hasOwn() && identities.own().issuer === issuer)
         await identities.own().passwords?.set(subject, null);
@@ -156,7 +189,7 @@ export function createSignIn({
       await keys.rotate();
     },
 
-    /** With which the ID tokens of this server can be checked; none where it makes none. */
+    /** Returns the public keys for ID tokens of this server; none where it issues none. */
     async publicKeys(): Promise<JsonWebKeySet> {
       if (!identities.hasOwn()) return { keys: [] };
       return (await identities.own().keys?.publicKeys()) ?? { keys: [] };

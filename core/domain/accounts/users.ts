@@ -4,10 +4,11 @@ import { AppError, toAppError } from '../../runtime/errors.ts';
 import type { EventBus, OnEnd } from '../../runtime/events.ts';
 import { isId, newId } from '../ids.ts';
 import type { Identities } from './identities.ts';
+import { removeSessionsIn, type Sessions } from './sessions.ts';
 
 export const MAX_NAME_CHARS = 100;
 const MAX_NAMES_SHOWN = 10;
-/** Highest number for people of the same name from other identity providers. */
+/** Highest number that is appended to names that are taken. */
 const MAX_NAMESAKES = 1000;
 
 /** Subject of a verified token, and when it was issued. */
@@ -15,19 +16,21 @@ type Vouched = Omit<VerifiedIdentity, 'expiresAt'>;
 
 export type Users = ReturnType<typeof createUsers>;
 
-/** The accounts of this server. The only writer of users. */
+/** The accounts of this server; the only writer of users. */
 export function createUsers({
   storage,
   clock,
   identities,
+  sessions,
   events,
 }: {
   storage: Storage;
   clock: Clock;
   identities: Identities;
+  sessions: Pick<Sessions, 'isValid'>;
   events: EventBus;
 }) {
-  /** Makes a user whom this server's own identity provider vouches for. `conflict` when the name is taken. */
+  /** Creates a user of this server's own identity provider. `conflict` when the name is taken. */
   async function add(name: string): Promise<User> {
     const user = own(name);
     await requireFree(user);
@@ -49,7 +52,9 @@ export function createUsers({
     return { ...user, ...patch };
   }
 
-  /** While it is disabled, nothing that speaks for the account is good, and what was connected ends. */
+  /**
+   * Disables or enables an account. While it is disabled, no credential of it is accepted, and its connections end.
+   */
   async function setDisabled(user: User, isDisabled: boolean, onEnd?: OnEnd): Promise<User> {
     const disabledAt = isDisabled ? (user.disabledAt ?? clock.now()) : null;
     await storage.users.update(user.id, { disabledAt });
@@ -62,7 +67,7 @@ export function createUsers({
     return { ...user, role };
   }
 
-  /** The user of this name; `not_found` names the users there are. */
+  /** Returns the user of this name; `not_found` lists the existing ones. */
   async function byName(name: string): Promise<User> {
     const user = await storage.users.byName(nameKeyOf(name));
     if (user) return user;
@@ -70,14 +75,14 @@ export function createUsers({
     throw new AppError('not_found', unknownName(name, names));
   }
 
-  /** The same; `conflict` where another identity provider vouches for that user. */
+  /** The same; `conflict` where the user belongs to another identity provider. */
   async function ofOwn(name: string): Promise<User> {
     const user = await byName(name);
     if (identities.own().issuer !== user.issuer) throw new AppError('conflict', foreign(user));
     return user;
   }
 
-  /** A new ID token of this user. */
+  /** Creates an ID token for this user. */
   async function token(name: string): Promise<string> {
     const user = await ofOwn(name);
     if (user.disabledAt !== null)
@@ -86,7 +91,7 @@ export function createUsers({
     return token;
   }
 
-  /** Makes the first user. Null when there is one already, also one that another process made just now. */
+  /** Creates the first user. Null when there is one already, also one that another process created just now. */
   async function ensureFirst(name: string): Promise<User | null> {
     if (!identities.hasOwn()) return null;
     const user = own(name);
@@ -105,25 +110,27 @@ export function createUsers({
   }
 
   /**
-   * Finds the user of a verified ID token; null if there is none, or the token was issued before a sign-out.
+   * Finds the user of a verified ID token; null if there is none, or the token was issued before a sign-out, or for a session
+   * that has ended.
    * @param mayJoin creates an account for an unknown subject
    */
   async function fromIdentity(verified: Vouched, mayJoin: boolean): Promise<User | null> {
-    const { issuer, subject, issuedAt } = verified;
+    const { issuer, subject, issuedAt, session } = verified;
     const found = await storage.users.byIdentity(issuer, subject);
     const user = found ?? (mayJoin ? await join(verified) : null);
     if (!user || user.disabledAt !== null) return null;
+    if (session !== undefined) return (await sessions.isValid(user.id, session)) ? user : null;
     return issuedAt > (user.signedOutAt ?? Number.NEGATIVE_INFINITY) ? user : null;
   }
 
-  /** Names are unique here and not elsewhere: a second Anna is "Anna (2)". */
+  /** Makes a name unique on this server: a second Anna becomes "Anna (2)". */
   async function join({ issuer, subject, name }: Vouched): Promise<User> {
     const wanted = nameFrom(name);
     for (let number = 1; number <= MAX_NAMESAKES; number += 1) {
       const tried = number === 1 ? wanted : `${wanted} (${number})`;
       if (await storage.users.byName(nameKeyOf(tried))) continue;
       const joined = await unlessTaken({ ...fresh(), ...named(tried), issuer, subject });
-      const user = joined ?? (await storage.users.byIdentity(issuer, subject)); // another request was quicker
+      const user = joined ?? (await storage.users.byIdentity(issuer, subject)); // another request was faster
       if (user) return user;
     }
     throw new AppError('conflict', `There are too many users "${wanted}"`);
@@ -140,10 +147,13 @@ export function createUsers({
     return { ...user, ...named(checkedName(name)), issuer: identities.own().issuer, subject: user.id };
   }
 
-  /** From now on ID tokens that this user has are refused, whoever issued them. API keys stay. */
+  /** Invalidates all ID tokens of this user, of any provider. API keys stay valid. */
   async function signOut(name: string, onEnd?: OnEnd): Promise<User> {
     const user = await byName(name);
-    await storage.users.update(user.id, { signedOutAt: clock.now() });
+    await storage.transaction('sign out', async tx => {
+      await tx.users.update(user.id, { signedOutAt: clock.now() });
+      await removeSessionsIn(tx, user.id);
+    });
     events.emit('credential.revoked', { userId: user.id, keyId: null, onEnd });
     return user;
   }
@@ -165,7 +175,7 @@ export function createUsers({
       if (!user) throw new AppError('not_found', 'Account not found');
       return user;
     },
-    /** Whether programs may read this user's memories. `not_found` names the users there are. */
+    /** Sets whether programs may read this user's memories. `not_found` lists the existing users. */
     async setMemoryAccess(name: string, isOpen: boolean): Promise<User> {
       const user = await byName(name);
       await storage.users.setMemoryAccess(user.id, isOpen);
@@ -176,7 +186,7 @@ export function createUsers({
   };
 }
 
-/** Names are compared without regard to case, and to how a keyboard composes letters. */
+/** Names are compared without regard to case and Unicode composition. */
 export function nameKeyOf(name: string): string {
   return name.trim().normalize('NFKC').toLowerCase();
 }
@@ -195,7 +205,7 @@ function checkedName(name: string): string {
   return trimmed;
 }
 
-/** As it will do here, with room for a number. */
+/** Shortens a name so that a number can be appended. */
 function nameFrom(name: string): string {
   const plain = name.toWellFormed().replaceAll(/\p{Cc}+/gu, ' ');
   return (

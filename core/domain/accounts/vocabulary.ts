@@ -1,13 +1,13 @@
-/** Names and words that a user's recognisers are to expect. */
+/** Names and words that a user's recognisers should expect. */
 import { z } from 'zod';
 import type { Storage, Stores } from '../../contract/plugin.ts';
 import { AppError } from '../../runtime/errors.ts';
 
-/** No plugin can have this name: its state is core's own. */
+/** Key for core's own state, which no plugin's name can equal. */
 const OWNER = 'core.vocabulary';
 export const MAX_WORDS = 500;
 export const MAX_WORD_CHARS = 100;
-/** Attempts of a write that meets concurrent ones. */
+/** Attempts of a write that conflicts with concurrent ones. */
 const ATTEMPTS = 5;
 
 const Stored = z.object({ words: z.array(z.string()) });
@@ -20,7 +20,10 @@ export function createVocabularies({ storage }: { storage: Pick<Storage, 'plugin
     return stored ? { ...Stored.parse(stored.value), version: stored.version } : { words: [], version: 0 };
   }
 
-  /** Each once, in the order given; `invalid_request` where there are too many, or a word is empty or too long. */
+  /**
+   * Normalises words: without duplicates, in the order given; `invalid_request` where there are too many, or a word
+   * is empty or too long.
+   */
   async function change(userId: string, make: (words: readonly string[]) => readonly string[]) {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const { words: before, version } = await read(userId);
@@ -31,7 +34,7 @@ export function createVocabularies({ storage }: { storage: Pick<Storage, 'plugin
   }
 
   return {
-    /** The user's own words. */
+    /** Returns the user's own words. */
     words: async (userId: string): Promise<string[]> => (await read(userId)).words,
     put: (userId: string, words: readonly string[]): Promise<string[]> => change(userId, () => words),
     add: (userId: string, words: readonly string[]): Promise<string[]> =>
@@ -49,7 +52,7 @@ export function createVocabularies({ storage }: { storage: Pick<Storage, 'plugin
   };
 }
 
-/** The account is being removed. */
+/** Called when the account is deleted. */
 export async function forgetVocabularyIn(
   { pluginState }: Pick<Stores, 'pluginState'>,
   userId: string,
@@ -70,7 +73,7 @@ function checked(given: readonly string[]): string[] {
   return words;
 }
 
-/** Without those that differ from an earlier one by case alone. */
+/** Drops words that differ from an earlier one only by case. */
 function distinct(words: readonly string[]): string[] {
   const seen = new Set<string>();
   return words.filter(word => !seen.has(keyOf(word)) && seen.add(keyOf(word)));

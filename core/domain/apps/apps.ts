@@ -53,13 +53,13 @@ export type AppAbout = Pick<
   | 'actions'
   | 'notificationScopes'
 >;
-/** Absent: stays as it is; of an app that is new: nothing of it. */
+/** Absent: unchanged; for a new app: not set. */
 export type AppEdit = Partial<AppAbout>;
 
-/** An app with what nobody can show again. */
+/** An app with its new secrets, which cannot be shown again. */
 export interface NewApp {
   app: App;
-  /** Signing secret of its webhooks; null: it has no webhook, or had the secret before. */
+  /** Signing secret of its webhooks; null: it has no webhook, or the secret is not new. */
   signingSecret: string | null;
 }
 
@@ -70,7 +70,7 @@ export interface NewAppKey {
 
 export type Apps = ReturnType<typeof createApps>;
 
-/** People's programs, and who installed them. The only writer of apps, their keys and their installations. */
+/** Apps and who installed them. The only writer of apps, their keys and their installations. */
 export function createApps({
   storage,
   clock,
@@ -88,7 +88,10 @@ export function createApps({
 }) {
   const installations = createInstallations({ storage, clock, events, fetchUser });
 
-  /** `conflict` when the user has as many as there may be; `invalid_request` where what is said does not fit together. */
+  /**
+   * Creates an app. `conflict` when the user has the maximum number; `invalid_request` where its settings contradict
+   * each other.
+   */
   async function create(userId: string, draft: AppEdit & Pick<App, 'name'>): Promise<NewApp> {
     const now = clock.now();
     const about = settled(NOTHING, draft);
@@ -142,7 +145,7 @@ export function createApps({
     return merged;
   }
 
-  /** By their own names, each once. */
+  /** Lists scopes by name, without duplicates. */
   function resolved(names: readonly string[]): string[] {
     const known = webhooks();
     return [
@@ -161,7 +164,7 @@ export function createApps({
     ];
   }
 
-  /** With its secrets, webhooks and installations. `not_found`. */
+  /** Deletes an app with its secrets, webhooks and installations. `not_found`. */
   async function remove(userId: string, id: string): Promise<void> {
     await storage.transaction('delete app', async tx => {
       const app = await ownIn(tx, userId, id);
@@ -171,7 +174,7 @@ export function createApps({
     events.emit('hooks.changed', { userId: null });
   }
 
-  /** `not_found`; `conflict` when it has as many as there may be. */
+  /** Creates a secret. `not_found`; `conflict` when the app has the maximum number. */
   async function createKey(userId: string, appId: string): Promise<NewAppKey> {
     const now = clock.now();
     const random = randomBytes(SECRET_BYTES).toString('hex');
@@ -193,14 +196,14 @@ export function createApps({
     return storage.apps.keys(userId, appId);
   }
 
-  /** For good; it is refused from the next request on. `not_found`. */
+  /** Deletes a secret; it is refused from the next request on. `not_found`. */
   async function removeKey(userId: string, appId: string, id: string): Promise<void> {
     await ownIn(storage, userId, appId);
     if (!isId(id) || !(await storage.apps.removeKey(userId, appId, id)))
       throw new AppError('not_found', 'Key not found');
   }
 
-  /** The app that a raw secret is of, or null; asked of the storage each time. */
+  /** Returns the app that a raw secret belongs to, or null; read from the storage each time. */
   async function verify(raw: string): Promise<App | null> {
     const key = RAW_SECRET.test(raw) ? await storage.apps.keyByHash(hashOf(raw)) : null;
     const app = key && (await storage.apps.get(key.appId));
@@ -208,7 +211,7 @@ export function createApps({
     return owner?.disabledAt === null ? app : null;
   }
 
-  /** Another secret for its webhooks; for a day both sign. `not_found`, `conflict` where it has no webhook. */
+  /** Rotates the secret of its webhooks; for a day both sign. `not_found`, `conflict` where it has no webhook. */
   async function rotate(userId: string, id: string): Promise<NewSecret> {
     return storage.transaction('rotate signing secret', async tx => {
       await ownIn(tx, userId, id);
@@ -226,16 +229,19 @@ export function createApps({
     verify,
     rotate,
     ...installations,
-    /** Whoever's it is. `not_found`. */
+    /** Returns an app of any owner. `not_found`. */
     get: (id: string): Promise<App> => findApp(storage, id),
     parseActions: (names: readonly string[]): AppAction[] => parseNames('action', ACTIONS, names),
     parseScopes: (names: readonly string[]): UserScope[] => parseNames('scope', USER_SCOPES, names),
-    /** Lists the apps of all users, newest first: everybody may install any app. */
+    /** Lists the apps of all users, newest first: any user may install any app. */
     list: (): Promise<App[]> => storage.apps.list(),
   };
 }
 
-/** Names as people type them, each once. `invalid_request` names the first unknown one and all that exist. */
+/**
+ * Parses names as people type them, without duplicates. `invalid_request` names the first unknown one and all that
+ * exist.
+ */
 function parseNames<T extends string>(what: string, known: readonly T[], names: readonly string[]): T[] {
   const found = names.map(typed => {
     const name = known.find(each => each === typed.trim());
@@ -256,7 +262,7 @@ const NOTHING: AppAbout = {
   notificationScopes: [],
 };
 
-/** Settings of each capability, and their values without it. */
+/** Settings that belong to each capability, and their values without it. */
 const PARTS: Readonly<Record<AppCapability, Partial<AppAbout>>> = {
   external_integration: { triggersOn: [], webhookUrl: null, setupCompletedUrl: null, actions: [] },
   proactive_notification: { notificationScopes: [] },
@@ -266,14 +272,14 @@ function mentions(changes: AppEdit, capability: AppCapability): boolean {
   return Object.keys(PARTS[capability]).some(field => changes[field as keyof AppEdit] !== undefined);
 }
 
-/** Takes away what belongs to capabilities that it has not; what was said of one just now is a mistake. */
+/** Clears the settings of capabilities that it does not have; setting one of them in this request is an error. */
 function without(about: AppAbout, changes: AppEdit): AppAbout {
   const capabilities = CAPABILITIES.filter(each => about.capabilities.includes(each));
   const missing = CAPABILITIES.filter(each => !capabilities.includes(each));
   for (const each of missing)
     if (mentions(changes, each))
       throw invalid(['capabilities'], `${each} is described: it should be among these`);
-  return Object.assign({ ...about, capabilities }, ...missing.map(each => PARTS[each])) as AppAbout; // parts of one
+  return Object.assign({ ...about, capabilities }, ...missing.map(each => PARTS[each])) as AppAbout; // parts of one setting
 }
 
 async function ownIn(stores: Stores, userId: string, id: string): Promise<App> {
@@ -282,7 +288,7 @@ async function ownIn(stores: Stores, userId: string, id: string): Promise<App> {
   return app;
 }
 
-/** 128 random bits need no slow hash. */
+/** A fast hash suffices for 128 random bits. */
 function hashOf(raw: string): string {
   return createHash('sha256').update(raw).digest('hex');
 }

@@ -1,4 +1,4 @@
-/** Everything that leaves the server: how it is caused, and the log of its outcomes. */
+/** Deliveries: their causes, and the log of their outcomes. */
 
 import type {
   Clock,
@@ -12,19 +12,19 @@ import type { DeliveryFilter, Storage, Stores } from '../../contract/plugin.ts';
 import { AppError } from '../../runtime/errors.ts';
 import { isId, newId } from '../ids.ts';
 
-/** Tells webhooks what happened; its key is what it was, and its payload a `Cause`. */
+/** Job that sends an event to webhooks. Its key identifies the event, its payload is a `Cause`. */
 export const FAN_OUT_JOB = 'deliver.fan_out';
-/** Sends what one target has pending, one after the other; its key is the hook or the address. */
+/** Job that sends the pending deliveries of one target in order; its key is the hook or the address. */
 export const DELIVER_JOB = 'deliver';
 
-/** Sums up what a user's day had, once it is time; its key is the user. */
+/** Job that sums up a user's day at the set time; its key is the user. */
 export const DAY_JOB = 'day_summary';
 
 export type Cause =
   | { trigger: 'conversation'; userId: string; conversationId: string }
   | { trigger: 'device'; userId: string; happenings: ToldHappening[] };
 
-/** Event of a wearable; `wire` as webhooks send it. */
+/** Event of a wearable; `wire` is the form in webhooks. */
 export interface ToldHappening {
   deviceId: string;
   kind: DeviceHappening['kind'];
@@ -33,7 +33,10 @@ export interface ToldHappening {
 
 const PRUNED_AT_ONCE = 500;
 
-/** Told once, however often it is processed: a step of the transaction that completes it. */
+/**
+ * Causes the event of a completed conversation once, however often it is processed; part of the transaction that
+ * completes it.
+ */
 export async function tellOfConversationIn(
   tx: Stores,
   { userId, id }: Pick<Conversation, 'userId' | 'id'>,
@@ -44,7 +47,7 @@ export async function tellOfConversationIn(
   await tx.jobs.enqueue({ kind: FAN_OUT_JOB, key: `conversation ${id}`, runAt: now, payload });
 }
 
-/** In this order. Each tells of its wearable as it was then. */
+/** Causes events in this order, each with the state of its wearable at that time. */
 export async function tellOfDevicesIn(
   tx: Stores,
   userId: string,
@@ -56,12 +59,15 @@ export async function tellOfDevicesIn(
   await tx.jobs.enqueue({ kind: FAN_OUT_JOB, key: `device ${newId(now)}`, runAt: now, payload });
 }
 
-/** There may be something to sum up, or at another time than before: the job looks, and waits for the right time. */
+/**
+ * Called when there may be something to sum up, or at another time than before: the job checks, and waits for the
+ * right time.
+ */
 export function lookAtDayIn(tx: Stores, userId: string, now: number): Promise<void> {
   return tx.jobs.enqueue({ kind: DAY_JOB, key: userId, runAt: now, payload: { userId } });
 }
 
-/** Stores deliveries, and has their targets served. */
+/** Stores deliveries, and enqueues the jobs of their targets. */
 export async function deliverIn(tx: Stores, deliveries: readonly Delivery[]): Promise<void> {
   await tx.deliveries.insert(deliveries);
   const targets = new Map(deliveries.map(delivery => [delivery.targetId, delivery]));
@@ -71,9 +77,9 @@ export async function deliverIn(tx: Stores, deliveries: readonly Delivery[]): Pr
 
 export type Deliveries = ReturnType<typeof createDeliveries>;
 
-/** The log of deliveries, as users see it. */
+/** The log of deliveries, as shown to users. */
 export function createDeliveries({ storage, clock }: { storage: Storage; clock: Clock }) {
-  /** Newest first: what was about this user, or, for a target of their own app, what it was told of anyone. */
+  /** Lists deliveries, newest first: those about this user or, for a target of their own app, those about anyone. */
   async function list(userId: string, filter: DeliveryFilter): Promise<LoggedDelivery[]> {
     const { targetId, beforeId } = filter;
     if ([targetId, beforeId].some(id => id !== undefined && !isId(id))) return [];
@@ -91,7 +97,7 @@ export function createDeliveries({ storage, clock }: { storage: Storage; clock: 
     return { delivery, attempts: await storage.deliveries.attempts(userId, id) };
   }
 
-  /** The same once more, as a new delivery. `not_found`; `conflict` where it cannot be sent. */
+  /** Repeats a delivery as a new one. `not_found`; `conflict` where it cannot be sent. */
   async function replay(userId: string, id: string): Promise<Delivery> {
     const now = clock.now();
     const again = await storage.transaction('replay delivery', async tx => {
@@ -117,7 +123,7 @@ export function createDeliveries({ storage, clock }: { storage: Storage; clock: 
     list,
     get,
     replay,
-    /** Forgets what is over, and was made before this instant (epoch ms). */
+    /** Deletes finished deliveries that were created before this time (epoch ms). */
     async prune(before: number): Promise<void> {
       while ((await storage.deliveries.prune(before, PRUNED_AT_ONCE)) === PRUNED_AT_ONCE);
     },

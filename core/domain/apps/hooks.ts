@@ -5,41 +5,44 @@ import { AppError, toAppError } from '../../runtime/errors.ts';
 import type { EventBus } from '../../runtime/events.ts';
 import { isId, newId } from '../ids.ts';
 
-/** Seconds between two pieces of audio. */
+/** Default interval in seconds between two pieces of audio. */
 const DEFAULT_SECONDS = 5;
 const MAX_SECONDS = 60;
 const SECRET_BYTES = 32;
-/** How long the secret of before signs as well. */
+/** How long the previous secret is also used for signing. */
 const OVERLAP_MS = 24 * 3600_000;
-/** Beside the default address, of one user and type. */
+/** Maximum number of labelled addresses of one user and type. */
 const MAX_LABELLED = 9;
-/** Webhooks that an error names. */
+/** Maximum number of webhooks that an error lists. */
 const MAX_SHOWN = 10;
 
-/** Types of webhooks, of the plugins that work now. */
+/** Types of webhooks whose plugins run now. */
 export type HookTypes = () => readonly Pick<WebhookType, 'type' | 'aliases' | 'trigger'>[];
 
-/** Throws where nothing may be sent to this address, whoever is there. */
+/** Throws where nothing may be sent to this address. */
 export type CheckUrl = (url: string) => void;
 
-/** A new secret, which is shown this once. */
+/** A new secret, which cannot be shown again. */
 export interface NewSecret {
   secret: string;
-  /** Until when the one of before signs as well (epoch ms). */
+  /** Time until which the previous one signs too (epoch ms). */
   oldUntil: number;
 }
 
-/** After an address was set. */
+/** Result of setting an address. */
 interface SetHook {
-  /** Null: there is no address any more. */
+  /** Null: the address was removed. */
   hook: Hook | null;
-  /** Signs the user's webhooks, where this is the first one. */
+  /** The new signing secret, where this is the user's first webhook. */
   newSecret: string | null;
 }
 
 export type Hooks = ReturnType<typeof createHooks>;
 
-/** Where webhooks go: each user's own, of each type the default address and labelled ones. The only writer of hooks, together with who delivers to them. */
+/**
+ * Addresses of webhooks: for each user and type the default one, and labelled ones. The only writer of hooks, apart
+ * from the deliverer.
+ */
 export function createHooks({
   storage,
   clock,
@@ -53,7 +56,7 @@ export function createHooks({
   webhooks: HookTypes;
   checkUrl: CheckUrl;
 }) {
-  /** `not_found` names the types that there are. */
+  /** `not_found` lists the existing types. */
   function typeOf(name: string): ReturnType<HookTypes>[number] {
     const found = typeNamed(webhooks(), name);
     if (found) return found;
@@ -62,11 +65,17 @@ export function createHooks({
   }
 
   /**
-   * Sends what happens to this address from now on, and once more where the server had given up.
-   * @param text an address; of audio with `,` and the seconds between two pieces; '' or `,` for none
-   * @param label tells several addresses of a type apart; '' is the default one
+   * Sets an address, and enables it again where the server had given up.
+   * @param text an address; for audio followed by `,` and the seconds between two pieces; '' or `,` removes it
+   * @param options.label tells several addresses of a type apart; '' is the default one
+   * @param options.isNew `conflict` where there is one already
    */
-  async function set(userId: string, typeName: string, text: string, label = ''): Promise<SetHook> {
+  async function set(
+    userId: string,
+    typeName: string,
+    text: string,
+    { label = '', isNew = false }: { label?: string; isNew?: boolean } = {},
+  ): Promise<SetHook> {
     const { type, trigger } = typeOf(typeName);
     const { url, seconds } = parseAddress(text, trigger === 'audio');
     if (url !== '') requireUrl(checkUrl, url, ['body', 'url']);
@@ -76,6 +85,7 @@ export function createHooks({
         const own = await groupIn(tx, userId, null);
         const ofType = own.filter(hook => hook.type === type);
         const before = ofType.find(hook => hook.label === label);
+        if (isNew && before && before.url !== '') throw taken(type);
         if (url === '') {
           if (before) await switchIn(tx, { ...before, url }, false, now);
           return { hook: null, newSecret: null };
@@ -90,20 +100,45 @@ export function createHooks({
     return done;
   }
 
+  /**
+   * Changes the type or the address of one of the user's own webhooks. One that the server has switched off is tried
+   * again. `not_found`; `conflict` for one of an app, and where there is one of this type and label.
+   */
+  async function change(userId: string, id: string, edit: { type?: string; url?: string }): Promise<Hook> {
+    const changed = await storage.transaction('change webhook', async tx => {
+      const hook = await ownIn(tx, userId, id);
+      const { type, trigger } = typeOf(edit.type ?? hook.type);
+      const isAudio = trigger === 'audio';
+      const kept = isAudio && hook.seconds !== null ? `${hook.url},${hook.seconds}` : hook.url;
+      const { url, seconds } = parseAddress(edit.url ?? kept, isAudio);
+      requireUrl(checkUrl, url, ['body', 'url']);
+      const others = (await groupIn(tx, userId, null)).filter(
+        other => other.id !== id && other.type === type && other.label === hook.label,
+      );
+      if (others.some(other => other.url !== '')) throw taken(type);
+      for (const other of others) await tx.hooks.remove(userId, other.id);
+      if (type !== hook.type) await tx.deliveries.giveUp(id, clock.now());
+      const isOn = hook.enabled || hook.offReason !== null;
+      return switchIn(tx, { ...hook, type, url, seconds }, isOn, clock.now());
+    });
+    events.emit('hooks.changed', { userId });
+    return changed;
+  }
+
   /** The default address. */
   async function ownOf(userId: string, typeName: string): Promise<Hook | null> {
     const { type } = typeOf(typeName);
     return (await groupIn(storage, userId, null)).find(hook => isDefault(hook) && hook.type === type) ?? null;
   }
 
-  /** The user's own, and those of their apps, that have an address. */
+  /** Lists the user's own webhooks, and those of their apps, that have an address. */
   async function list(userId: string): Promise<Hook[]> {
     return (await storage.hooks.list(userId)).filter(({ url }) => url !== '');
   }
 
   /**
-   * By its id, or one of the user's own by its label or type, where only one has that.
-   * @throws AppError `not_found`; `conflict` where several have it
+   * Finds a webhook by its id, or one of the user's own by its label or type where only one matches.
+   * @throws AppError `not_found`; `conflict` where several match
    */
   async function find(userId: string, given: string): Promise<Hook> {
     const all = await list(userId);
@@ -121,16 +156,10 @@ export function createHooks({
     return only;
   }
 
-  /** Sends nothing there any more; what waits for it is given up. `not_found`; `conflict` for one of an app. */
+  /** Removes a webhook and its pending deliveries. `not_found`; `conflict` for one of an app. */
   async function remove(userId: string, id: string): Promise<void> {
     await storage.transaction('remove webhook', async tx => {
-      const hook = isId(id) ? await tx.hooks.get(userId, id) : null;
-      if (!hook) throw new AppError('not_found', 'Webhook not found');
-      if (hook.appId !== null)
-        throw new AppError(
-          'conflict',
-          'This webhook belongs to an app and cannot be removed by itself; disable it, or change the triggers of the app',
-        );
+      const hook = await ownIn(tx, userId, id);
       await tx.deliveries.giveUp(hook.id, clock.now());
       await tx.hooks.remove(userId, hook.id);
     });
@@ -155,25 +184,32 @@ export function createHooks({
 
   return {
     set,
+    change,
+    /** `not_found`. */
+    async get(userId: string, id: string): Promise<Hook> {
+      const hook = isId(id) ? await storage.hooks.get(userId, id) : null;
+      if (!hook || hook.url === '') throw new AppError('not_found', 'Webhook not found');
+      return hook;
+    },
     list,
     find,
     enable,
     remove,
     rotate,
-    /** As it was set; '' for none. */
+    /** Returns an address in the form in which it was set; '' for none. */
     async address(userId: string, typeName: string): Promise<string> {
       const hook = await ownOf(userId, typeName);
       if (!hook) return '';
       return hook.seconds === null || hook.url === '' ? hook.url : `${hook.url},${hook.seconds}`;
     },
-    /** The user's own of this type, likewise. */
+    /** The same for the user's webhook of this type. */
     async enableOwn(userId: string, typeName: string, enabled: boolean): Promise<void> {
       const hook = await ownOf(userId, typeName);
       if (hook && hook.url !== '') await enable(userId, hook.id, enabled);
       else if (enabled)
         throw new AppError('conflict', 'This webhook has no address: set one, which enables it');
     },
-    /** Whether the default address is sent to, by every name of every type. */
+    /** Returns whether the default address is enabled, by every name of every type. */
     async status(userId: string): Promise<Record<string, boolean>> {
       const own = await groupIn(storage, userId, null);
       const enabled = new Set(own.filter(hook => isDefault(hook) && hook.enabled).map(hook => hook.type));
@@ -188,6 +224,24 @@ export function createHooks({
       return (await groupIn(storage, userId, null))[0] ?? null;
     },
   };
+}
+
+/** `not_found`; `conflict` for one of an app. */
+async function ownIn(tx: Stores, userId: string, id: string): Promise<Hook> {
+  const hook = isId(id) ? await tx.hooks.get(userId, id) : null;
+  if (!hook) throw new AppError('not_found', 'Webhook not found');
+  if (hook.appId === null) return hook;
+  throw new AppError(
+    'conflict',
+    'This webhook belongs to an app, and is not changed or removed by itself; disable it, or change the triggers of the app',
+  );
+}
+
+function taken(type: string): AppError {
+  return new AppError(
+    'conflict',
+    `There is a webhook ${type} of this name already: give this one another name, or change that one`,
+  );
 }
 
 function isDefault({ label }: Hook): boolean {
@@ -215,7 +269,7 @@ function noneCalled(given: string, all: readonly Hook[]): string {
   return `There is no webhook "${given}". There are: ${shown}${more}`;
 }
 
-/** By its name, or one of its others. */
+/** Finds a type by its name or an alias. */
 export function typeNamed<T extends Pick<WebhookType, 'type' | 'aliases'>>(
   types: readonly T[],
   name: string,
@@ -223,7 +277,7 @@ export function typeNamed<T extends Pick<WebhookType, 'type' | 'aliases'>>(
   return types.find(({ type, aliases = [] }) => type === name || aliases.includes(name));
 }
 
-/** `invalid_request`, with its place, where nothing may be sent there. */
+/** `invalid_request`, with the field, where nothing may be sent to the address. */
 export function requireUrl(checkUrl: CheckUrl, url: string, loc: string[]): void {
   try {
     if (UNPRINTABLE.test(url) || !url.isWellFormed())
@@ -244,8 +298,8 @@ export function secretHint(secret: string): string {
 }
 
 /**
- * Gives an app the hooks that it should have, one for each type that it is triggered on, and no others. An address that
- * is new is tried again. Resolves to their secret where they have one for the first time.
+ * Creates the hooks that an app should have, one for each of its trigger types, and removes all others. A new address
+ * is enabled again. Resolves to their secret where they have one for the first time.
  */
 export async function followAppIn(
   tx: Stores,
@@ -271,7 +325,10 @@ export async function followAppIn(
   return before.length === 0 && wanted.length > 0 ? signing.secret : null;
 }
 
-/** Another secret for all hooks of an app, or all of the user's own; for a day both sign. `conflict` where there are none. */
+/**
+ * Rotates the secret of all hooks of an app, or of all of the user's own; for a day both sign. `conflict` where there
+ * are none.
+ */
 export async function rotateIn(
   tx: Stores,
   userId: string,
@@ -297,16 +354,16 @@ async function groupIn(stores: Stores, userId: string, appId: string | null): Pr
   return (await stores.hooks.list(userId)).filter(hook => hook.appId === appId);
 }
 
-/** Stores it as it is to be. What waits for one that is switched off is not sent any more. */
+/** Stores a hook's new state. Pending deliveries of one that is switched off are not sent. */
 async function switchIn(tx: Stores, hook: Hook, enabled: boolean, now: number): Promise<Hook> {
-  const updatedAt = Math.max(now, hook.updatedAt + 1); // who serves it looks for another instant
+  const updatedAt = Math.max(now, hook.updatedAt + 1); // its deliverer waits for another time
   const switched = { ...hook, enabled, offReason: null, failingSince: null, updatedAt };
   await tx.hooks.put(switched);
   if (!enabled) await tx.deliveries.giveUp(hook.id, now);
   return switched;
 }
 
-/** Two requests at once may both find that there is none yet: the second finds the first one's. */
+/** Two simultaneous requests may both find no secret: the second one uses that of the first. */
 async function unlessRaced<T>(work: () => Promise<T>): Promise<T> {
   return work().catch(error => {
     if (toAppError(error).code !== 'conflict') throw error;
@@ -342,13 +399,13 @@ function hookOf(about: Pick<Hook, 'userId' | 'appId' | 'type' | 'label'> & Signi
   };
 }
 
-/** As the others of its group do it. */
+/** Uses the secrets of the other hooks in its group. */
 function signingOf([other]: readonly Hook[]): Signing {
   if (!other) return { secret: newSigningSecret(), oldSecret: null, oldSecretUntil: null };
   return { secret: other.secret, oldSecret: other.oldSecret, oldSecretUntil: other.oldSecretUntil };
 }
 
-/** As Standard Webhooks has them. */
+/** Secret in the form of Standard Webhooks. */
 function newSigningSecret(): string {
   return `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
 }

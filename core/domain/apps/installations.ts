@@ -6,7 +6,7 @@ import type { EventBus } from '../../runtime/events.ts';
 import { isId } from '../ids.ts';
 
 const MAX_INSTALLED = 200;
-/** Time limit of the set-up check. The person who installs the app waits for it. */
+/** Time limit of the set-up check, for which the user waits. */
 const SETUP_MS = 10_000;
 
 /** Permissions that a user granted: never more than the app requests now. */
@@ -17,7 +17,7 @@ export interface Installed extends Granted {
   installedAt: number;
 }
 
-/** Installs apps for users, with the permissions that they grant: the part of `createApps` for users. */
+/** Installs apps with the permissions that users grant: the part of `createApps` for users. */
 export function createInstallations({
   storage,
   clock,
@@ -30,8 +30,9 @@ export function createInstallations({
   fetchUser: FetchUser;
 }) {
   /**
-   * Lets an app be told what happens to this user, and do what they allow it: all that it asks for, or of that only
-   * what is named. Again: allows that instead. `not_found`; `conflict` where its own server says that it is not set up.
+   * Installs an app, which may from then on receive events about this user and do what they allow: all that it
+   * requests, or only what is named. Installing it again changes the permissions. `not_found`; `conflict` where its
+   * own server says that it is not set up.
    */
   async function install(userId: string, appId: string, wanted: Partial<Granted>): Promise<Installed> {
     const app = await findApp(storage, appId);
@@ -45,7 +46,7 @@ export function createInstallations({
       const before = installed.find(each => each.appId === appId);
       if (!before && installed.length >= MAX_INSTALLED)
         throw new AppError('conflict', `At most ${MAX_INSTALLED} apps: uninstall one that is not used`);
-      await findApp(tx, appId); // it may just have gone
+      await findApp(tx, appId); // it may have been deleted just now
       const installation = { userId, appId, ...granted, installedAt: before?.installedAt ?? clock.now() };
       await tx.installations.put(installation);
       return installation.installedAt;
@@ -54,7 +55,10 @@ export function createInstallations({
     return { app, ...granted, installedAt };
   }
 
-  /** `conflict` unless the app's own server says that this user has set it up; `unavailable` while that cannot be told. */
+  /**
+   * `conflict` unless the app's own server confirms that this user has set it up; `unavailable` while it cannot be
+   * asked.
+   */
   async function requireSetup(address: string, userId: string): Promise<void> {
     const url = new URL(address);
     url.searchParams.append('uid', userId);
@@ -73,7 +77,7 @@ export function createInstallations({
       );
   }
 
-  /** From now on it is told nothing, and may do nothing. `not_found`. */
+  /** Uninstalls an app: it receives nothing and may do nothing any more. `not_found`. */
   async function uninstall(userId: string, appId: string): Promise<void> {
     await findApp(storage, appId);
     await storage.installations.remove(userId, appId);
@@ -87,8 +91,8 @@ export function createInstallations({
   }
 
   /**
-   * For whom an app acts: `not_found`, the same for a user who is not there and one who did not install it;
-   * `forbidden` without the action. Null: it needs none.
+   * Returns the user that an app acts for: `not_found`, the same for a user who does not exist and one who did not
+   * install it; `forbidden` without the permission. Null: no permission is needed.
    */
   async function permit(app: App, userId: string, action: AppAction | null): Promise<User> {
     const allowed = isId(userId) ? await granted(userId, app) : null;
@@ -140,7 +144,7 @@ function narrowed<T extends string>(
   return asked.filter(name => named?.includes(name) ?? true);
 }
 
-/** It may have asked for more when it was installed. */
+/** The app may have requested more when it was installed. */
 function within(app: App, { scopes, actions }: Granted): Granted {
   return {
     scopes: scopes.filter(scope => app.notificationScopes.includes(scope)),
@@ -157,7 +161,7 @@ function saysDone(body: Uint8Array): boolean {
   }
 }
 
-/** Whoever's it is. `not_found`. */
+/** Returns an app of any owner. `not_found`. */
 export async function findApp(stores: Stores, id: string): Promise<App> {
   const found = isId(id) ? await stores.apps.get(id) : null;
   if (!found) throw appNotFound();
@@ -168,7 +172,7 @@ export function appNotFound(): AppError {
   return new AppError('not_found', 'App not found');
 }
 
-/** A mistake in a body, with its place. */
+/** An error in a body, with its field. */
 export function invalid(loc: string[], msg: string, type = 'value_error'): AppError {
   const issue: Issue = { loc: ['body', ...loc], msg, type };
   return new AppError('invalid_request', msg, { issues: [issue] });

@@ -7,24 +7,24 @@ import type { Notifications } from '../notifications/notifications.ts';
 import { CALENDAR_END, calendarHead, dueText, eventText, type HeardEvent, taskText } from './icalendar.ts';
 
 const DAY_MS = 24 * 3600_000;
-/** Events of conversations of so long ago are in the feed. */
+/** Age up to which events of conversations are in the feed. */
 const EVENT_DAYS = 365;
-/** Completed tasks of so long ago are. */
+/** Age up to which completed tasks are in the feed. */
 const DONE_DAYS = 90;
 const MAX_EVENTS = 2000;
-/** Open ones, those due first, and as many that are done. */
+/** Maximum open tasks, those due first, and as many completed ones. */
 const MAX_TASKS = 1000;
 /** Length of an event whose end is unknown. */
 const DEFAULT_MINUTES = 60;
 const PAGE = 200;
 
-/** How tasks are shown: as tasks, as appointments where they are due, or not at all. */
+/** Form of tasks: tasks, appointments at their due time, or none. */
 export const TASKS_SHOWN = ['todo', 'event', 'none'] as const;
 export type TasksShown = (typeof TASKS_SHOWN)[number];
 
 export type CalendarFeed = ReturnType<typeof createCalendarFeed>;
 
-/** Renders tasks and events of an account as one calendar, anew for each request. */
+/** Renders tasks and events of an account as one calendar, for each request. */
 export function createCalendarFeed({
   storage,
   notifications,
@@ -51,7 +51,7 @@ export function createCalendarFeed({
     yield CALENDAR_END;
   }
 
-  /** Each once, also where several conversations speak of it; those of the newest conversations first. */
+  /** Removes duplicates of several conversations; those of the newest conversations come first. */
   async function* eventsOf(userId: string): AsyncGenerator<HeardEvent> {
     const known = new Set<string>();
     const createdFrom = clock.now() - EVENT_DAYS * DAY_MS;
@@ -77,7 +77,7 @@ export function createCalendarFeed({
     yield* await storage.actionItems.list(userId, { ...common, completed: true, createdFrom });
   }
 
-  /** Tells one state of the calendar from another, without keeping it. */
+  /** Returns a tag that changes with the calendar. */
   async function tagOf(userId: string, shown: TasksShown): Promise<string> {
     const digest = createHash('sha256');
     for await (const piece of pieces(userId, shown)) digest.update(piece);

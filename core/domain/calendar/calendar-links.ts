@@ -3,25 +3,25 @@ import type { CalendarLink, Clock, User } from '../../contract/model.ts';
 import type { Storage, Stores } from '../../contract/plugin.ts';
 import { AppError } from '../../runtime/errors.ts';
 
-/** Where the feed of a link is: the secret follows. */
+/** Path of feeds; the secret follows. */
 export const FEED_PATH = '/v1/calendar/feed.ics';
 
 const PREFIX = 'cal_';
 const SECRET = /^cal_[0-9a-f]{32}$/;
 const SECRET_BYTES = 16;
 
-/** A link with what nobody can show again: where it leads. */
+/** A new link with its address, which cannot be shown again. */
 interface NewLink {
   link: CalendarLink;
-  /** With its query, after the server's own address. */
+  /** Path and query, to be appended to the server's address. */
   path: string;
-  /** Null where the server has no address of its own. */
+  /** The whole address; null where the server's public address is not configured. */
   url: string | null;
 }
 
 export type CalendarLinks = ReturnType<typeof createCalendarLinks>;
 
-/** Secret links to an account's calendar: one for each account, shown once, and found again by its hash. */
+/** Secret links to an account's calendar: one for each account, shown once, and looked up by its hash. */
 export function createCalendarLinks({
   storage,
   clock,
@@ -29,10 +29,10 @@ export function createCalendarLinks({
 }: {
   storage: Pick<Storage, 'calendarLinks'>;
   clock: Clock;
-  /** The server's own address, without a slash at its end; null: it has none. */
+  /** Public address of the server, without a slash at its end; null: not configured. */
   publicUrl: string | null;
 }) {
-  /** The link that was there before leads nowhere from now on. */
+  /** Creates a link; the previous one stops working. */
   async function renew(userId: string): Promise<NewLink> {
     const secret = PREFIX + randomBytes(SECRET_BYTES).toString('hex');
     const [head, tail] = [secret.slice(PREFIX.length).slice(0, 4), secret.slice(-4)];
@@ -51,7 +51,7 @@ export function createCalendarLinks({
       throw new AppError('not_found', 'There is no calendar link');
   }
 
-  /** Finds the owner of a link. The look-up is by hash, so its timing tells nothing of the secret. */
+  /** Finds the owner of a link. The look-up is by hash, so its timing reveals nothing of the secret. */
   async function verify(secret: string): Promise<User> {
     const found = SECRET.test(secret) ? await storage.calendarLinks.byHash(hashOf(secret)) : null;
     if (!found || found.user.disabledAt !== null)
@@ -62,12 +62,12 @@ export function createCalendarLinks({
   return { get: (userId: string) => storage.calendarLinks.get(userId), renew, remove, verify };
 }
 
-/** In the transaction that ends all that an account is read with. Resolves to whether there was one. */
+/** Deletes the link in the caller's transaction. Resolves to whether there was one. */
 export function removeCalendarLinkIn(tx: Stores, userId: string): Promise<boolean> {
   return tx.calendarLinks.remove(userId);
 }
 
-/** 128 random bits need no slow hash. */
+/** A fast hash suffices for 128 random bits. */
 function hashOf(secret: string): string {
   return hash('sha256', secret);
 }

@@ -7,31 +7,30 @@ import { AppError, toAppError } from '../../runtime/errors.ts';
 import type { EventBus } from '../../runtime/events.ts';
 import type { JobHandler } from '../../runtime/jobs.ts';
 import type { Log } from '../../runtime/log.ts';
+import { addressSchema, allowedAddress, parseAddress, secretFieldsOf } from '../addresses.ts';
 import type { CheckUrl } from '../apps/hooks.ts';
-import { requireUrl } from '../apps/hooks.ts';
 import type { ActionItems } from '../tasks/action-items.ts';
 import type { CalendarFeed } from './calendar-feed.ts';
 import { eventText, taskText } from './icalendar.ts';
 
 export const CALENDAR_JOB = 'calendar.sync';
 
-/** No plugin can have this name: its state is core's own. */
+/** Key for core's own state, which no plugin's name can equal. */
 const STATE = 'core.calendar';
-/** Failures to open a calendar that its user can do something about: another address or password, or another time. */
+/** Errors in opening a calendar that its user can correct: a wrong address or password, or a server that is down. */
 const REFUSALS: ReadonlySet<string> = new Set(['config_error', 'upstream_error', 'unavailable', 'timeout']);
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
-/** Pause between two looks at the calendar, in which tasks may have been completed. */
+/** Interval at which the calendar is read, for tasks that were completed there. */
 const EVERY_MS = 15 * MINUTE_MS;
-/** Pause after a change here: several that come together count as one. */
+/** Delay after a change here, so that several in quick succession are written together. */
 const SOON_MS = 2000;
 const AGAIN_MS = MINUTE_MS;
-/** Days that an appointment stays in the calendar to be kept up to date. */
+/** Days for which an appointment is kept up to date in the calendar. */
 const PAST_DAYS = 30;
 const MAX_ENTRIES = 1000;
-/** Characters of an entry that are read. */
+/** Maximum characters of an entry that are read. */
 const MAX_TEXT_CHARS = 100_000;
-const MAX_ADDRESS_CHARS = 4000;
 
 const Account = z.object({
   outlet: z.string(),
@@ -43,7 +42,7 @@ const Account = z.object({
 });
 type Account = z.output<typeof Account>;
 
-/** State of an entry as it was written last. `isGone`: it was deleted in the calendar, and stays so. */
+/** The last written state of an entry. `isGone`: it was deleted in the calendar, and is not written again. */
 const Known = z.object({
   etag: z.string().nullable(),
   digest: z.string(),
@@ -61,7 +60,7 @@ interface Wanted {
 }
 
 export interface CalendarAccount extends Omit<Account, 'address'> {
-  /** Without its secrets. */
+  /** The account, without its secrets. */
   address: Record<string, unknown>;
 }
 
@@ -85,7 +84,7 @@ export function createCalendarSync({
   storage: Pick<Storage, 'pluginState' | 'jobs'>;
   feed: Pick<CalendarFeed, 'events' | 'tasks'>;
   actionItems: Pick<ActionItems, 'get' | 'edit'>;
-  /** Lists the plugins that work now. */
+  /** Lists the plugins that run now. */
   outlets(): { name: string; outlet: CalendarOutlet }[];
   checkUrl: CheckUrl;
   events: EventBus;
@@ -110,7 +109,7 @@ export function createCalendarSync({
     );
   }
 
-  /** Opens a calendar. A failure of a server that the user chose is about the address that they gave: invalid input. */
+  /** Opens a calendar. An error of the server is reported as invalid input, because the user chose its address. */
   async function opened(outlet: CalendarOutlet, address: Record<string, unknown>) {
     try {
       return await outlet.open(address, new AbortController().signal);
@@ -121,14 +120,13 @@ export function createCalendarSync({
     }
   }
 
-  /** Takes the place of the account of before. Rejects where the calendar cannot be opened. */
+  /** Replaces the previous account. Rejects where the calendar cannot be opened. */
   async function connect(
     userId: string,
     { service, address: given }: { service: string; address: Record<string, unknown> },
   ): Promise<CalendarAccount> {
     const outlet = outletOf(service);
-    const address = parsed(outlet, given);
-    if (typeof address.url === 'string') requireUrl(checkUrl, address.url, ['body', 'address', 'url']);
+    const address = allowedAddress(outlet, given, checkUrl);
     const remote = await opened(outlet, address);
     const before = await accountOf(userId);
     const account = {
@@ -142,7 +140,7 @@ export function createCalendarSync({
     return shown(outlet, account);
   }
 
-  /** `not_found`. What is in the calendar stays there. */
+  /** Disconnects the account; its entries stay in the calendar. `not_found`. */
   async function disconnect(userId: string): Promise<void> {
     if (!(await accountOf(userId))) throw new AppError('not_found', 'No calendar is connected');
     await forgetCalendarIn({ pluginState }, userId);
@@ -160,7 +158,14 @@ export function createCalendarSync({
     });
   }
 
-  /** Brings the calendar up to date soon, where one is connected. */
+  /** Schedules a sync for now, and clears the last failure. `not_found`. */
+  async function syncNow(userId: string): Promise<void> {
+    if (!(await accountOf(userId))) throw new AppError('not_found', 'No calendar is connected');
+    await note(userId, { failure: null });
+    await plan(userId, 0);
+  }
+
+  /** Schedules a sync soon, where a calendar is connected. */
   function soon({ userId }: { userId: string }): void {
     accountOf(userId)
       .then(found => (found ? plan(userId, SOON_MS) : undefined))
@@ -184,7 +189,7 @@ export function createCalendarSync({
     const { account } = found;
     try {
       const outlet = outletOf(account.outlet);
-      const remote = await outlet.open(parsed(outlet, account.address), signal);
+      const remote = await outlet.open(parseAddress(outlet, account.address), signal);
       const hasConflict = await bringUpToDate(userId, remote, signal);
       await note(userId, { syncedAt: clock.now(), failure: null });
       return { again: clock.now() + (hasConflict ? AGAIN_MS : EVERY_MS) };
@@ -203,7 +208,7 @@ export function createCalendarSync({
       await pluginState.compareAndSet(STATE, userId, found.version, { ...found.account, ...changes });
   }
 
-  /** Resolves to whether an entry was changed there meanwhile, and is to be looked at again. */
+  /** Resolves to whether an entry was changed in the calendar meanwhile, so that another sync is needed. */
   async function bringUpToDate(
     userId: string,
     remote: RemoteCalendar,
@@ -270,7 +275,7 @@ export function createCalendarSync({
     return wanted;
   }
 
-  /** Completes or reopens a task as it was in the calendar, unless it was changed here as well. */
+  /** Completes or reopens a task as in the calendar, unless it was changed here as well. */
   async function takeBack(
     userId: string,
     uid: string,
@@ -295,11 +300,20 @@ export function createCalendarSync({
     if (!edited) return;
     const now = wantedTask(edited);
     wanted.set(uid, now);
-    const isSame = was?.digest === known?.digest; // else it was changed here as well, and is written
+    const isSame = was?.digest === known?.digest; // otherwise it was changed here as well, and is written
     entries.set(uid, { etag, digest: isSame ? now.digest : '', completed, isGone: false });
   }
 
-  return { connect, disconnect, get, sync, start, stop, services: () => outlets().map(({ name }) => name) };
+  return {
+    connect,
+    disconnect,
+    get,
+    syncNow,
+    sync,
+    start,
+    stop,
+    services: () => outlets().map(({ name }) => name),
+  };
 }
 
 /** Forgets a user's calendar, in the transaction that removes the account or on its own. */
@@ -311,33 +325,10 @@ export async function forgetCalendarIn(
   await pluginState.delete(STATE, userId);
 }
 
-function parsed(outlet: CalendarOutlet, given: Record<string, unknown>): Record<string, unknown> {
-  const result = outlet.address(z).safeParse(given);
-  if (!result.success) {
-    const issues = result.error.issues.slice(0, 20).map(({ path, message, code }) => ({
-      ...{ loc: ['body', 'address', ...path.map(String)], msg: message, type: code },
-    }));
-    throw new AppError(
-      'invalid_request',
-      issues.map(({ loc, msg }) => `${loc.slice(2).join('.')}: ${msg}`).join('; '),
-      {
-        issues,
-      },
-    );
-  }
-  if (JSON.stringify(result.data).length > MAX_ADDRESS_CHARS)
-    throw new AppError('invalid_request', `The address should have at most ${MAX_ADDRESS_CHARS} characters`);
-  return { ...result.data };
-}
-
 function shown(outlet: CalendarOutlet | undefined, { address, ...account }: Account): CalendarAccount {
-  const { properties = {} } = outlet
-    ? z.toJSONSchema(outlet.address(z), { io: 'input', unrepresentable: 'any' })
-    : {};
-  const isPublic = ([field]: [string, unknown]) => {
-    const schema = properties[field];
-    return typeof schema === 'object' && schema.secret !== true;
-  };
+  const known = outlet ? Object.keys(addressSchema(outlet).properties ?? {}) : [];
+  const secret = outlet ? secretFieldsOf(outlet) : new Set();
+  const isPublic = ([field]: [string, unknown]) => known.includes(field) && !secret.has(field);
   return { ...account, address: Object.fromEntries(Object.entries(address).filter(isPublic)) };
 }
 
@@ -351,7 +342,7 @@ function enclosed(entry: string): string {
   return `BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Earshot//Earshot//EN\r\n${entry}END:VCALENDAR\r\n`;
 }
 
-/** Digest of what people see of an entry: not when it was changed. */
+/** Digest of what people see of an entry, without its time of change. */
 function digestOf(text: string): string {
   const telling = text.replaceAll(/^(?:DTSTAMP|LAST-MODIFIED|COMPLETED):.*\r\n/gm, '');
   return hash('sha256', telling, 'base64url').slice(0, 22);
@@ -372,7 +363,7 @@ function isCompleted(text: string): boolean | null {
   );
 }
 
-/** Properties that are Earshot's to say; others, such as alarms and notes, stay as they are in the calendar. */
+/** Properties that Earshot sets; others, such as alarms and notes, stay as they are in the calendar. */
 const OWN = [
   'summary',
   'due',
@@ -384,7 +375,7 @@ const OWN = [
   'last-modified',
   'dtstamp',
 ];
-/** Properties that would contradict those. */
+/** Properties that would contradict them. */
 const REPLACED = ['percent-complete', 'dtend'];
 
 function mergedInto(there: string, ours: string): string {
@@ -405,7 +396,7 @@ function componentIn(text: string): ICAL.Component | null {
   try {
     return new ICAL.Component(ICAL.parse(text));
   } catch {
-    return null; // what a server answers may be anything
+    return null; // the server's answer may be anything
   }
 }
 
@@ -415,7 +406,10 @@ function conflicted(error: unknown): false {
   throw error;
 }
 
-/** Entries are kept in a few values, by the last letter of the digest of their UID, as a value has a bound. */
+/**
+ * Entries are stored in several values, selected by the last digit of the digest of their UID, because the size of a
+ * value is limited.
+ */
 const shardOf = (uid: string) => hash('sha256', uid).slice(-1);
 
 async function readEntries(pluginState: PluginStateStore, userId: string): Promise<Map<string, Known>> {

@@ -1,4 +1,4 @@
-/** Tasks and events as iCalendar (RFC 5545). Instants are written in UTC: every calendar shows them in its own zone. */
+/** Renders tasks and events as iCalendar (RFC 5545). Times are in UTC: every calendar shows them in its own zone. */
 import ICAL from 'ical.js';
 import type { ActionItem } from '../../contract/model.ts';
 
@@ -9,7 +9,7 @@ export interface HeardEvent {
   description: string;
   startAt: number;
   minutes: number;
-  /** When it was stored as it is. */
+  /** Time of the last change. */
   storedAt: number;
 }
 
@@ -17,12 +17,12 @@ const NAME = 'Earshot';
 const END = 'END:VCALENDAR\r\n';
 /** Length of a task that is shown as an event. */
 const TASK_MINUTES = 15;
-/** Refresh interval that calendars are asked to keep. */
+/** Refresh interval suggested to calendar programs. */
 const REFRESH = 'PT1H';
 
 type Value = string | ICAL.Time | ICAL.Duration;
 
-/** The beginning of a calendar, up to its first entry. */
+/** Returns the beginning of a calendar, up to its first entry. */
 export function calendarHead(timeZone: string): string {
   const calendar = component('vcalendar', {
     version: '2.0',
@@ -63,7 +63,7 @@ export function taskText(task: ActionItem): string {
   });
 }
 
-/** A task as an appointment, for calendars that show no tasks: it ends when it is due. */
+/** Renders a task as an appointment, for programs that show no tasks: it ends at the due time. */
 export function dueText(task: ActionItem & { dueAt: number }): string {
   const minutes = TASK_MINUTES;
   return eventText({
@@ -94,7 +94,7 @@ function instant(at: number): ICAL.Time {
   return ICAL.Time.fromJSDate(new Date(at), true);
 }
 
-/** Control characters have no place in the format. */
+/** Removes control characters, which the format does not allow. */
 function plain(text: string): string {
   return text
     .toWellFormed()

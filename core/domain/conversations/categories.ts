@@ -1,4 +1,4 @@
-/** Categories of conversations, as the wire's `category` has them, each with its emoji. */
+/** Categories of conversations, as in the wire's `category`, each with its emoji. */
 export const CATEGORY_EMOJI = {
   personal: '🙂',
   education: '🎓',

@@ -1,4 +1,4 @@
-/** A conversation on the wire: the schema of it, and how ours becomes one. */
+/** Schema of a conversation on the wire, and the conversion to it. */
 import { z } from 'zod';
 import type {
   ActionItemDraft,
@@ -31,6 +31,7 @@ const EventJson = z
     description: z.string(),
     duration: z.int().describe('Minutes'),
     created: z.boolean(),
+    segment_id: z.string().optional().describe('Segment in which it was said; absent: not known'),
   })
   .meta({ id: 'ConversationEvent' });
 
@@ -44,7 +45,7 @@ const GeolocationJson = z
   })
   .meta({ id: 'Geolocation' });
 
-/** The same in answers, webhooks and live events: receivers in the field refuse a segment without `is_user`. */
+/** One form for responses, webhooks and live events: existing receivers reject a segment without `is_user`. */
 export const SegmentJson = z
   .object({
     id: z.string(),
@@ -100,8 +101,8 @@ export const ConversationJson = z
 type ConversationJson = z.input<typeof ConversationJson>;
 
 /**
- * Without its transcript: the key `transcript_segments` is left out.
- * @param folderName of the folder that it is in
+ * Leaves out the key `transcript_segments`.
+ * @param folderName name of its folder
  */
 export function conversationJson(
   conversation: Conversation,
@@ -116,7 +117,7 @@ export function conversationJson(
     structured: {
       title: structured.title,
       overview: structured.overview,
-      category: structured.category as Category, // whoever writes one checks it
+      category: structured.category as Category, // checked when it is written
       emoji: structured.emoji,
       action_items: structured.actionItems.map(item => actionItemJson(item, id)),
       events: structured.events.map(eventJson),
@@ -146,8 +147,11 @@ function actionItemJson(item: ActionItemDraft, conversationId: string): z.input<
 }
 
 function eventJson(event: CalendarEvent): z.input<typeof EventJson> {
-  const { title, description, duration, created } = event;
-  return { title, start: toIso(event.startAt), description, duration, created };
+  const { title, description, duration, created, segmentId } = event;
+  return {
+    ...{ title, start: toIso(event.startAt), description, duration, created },
+    ...(segmentId === undefined ? {} : { segment_id: segmentId }),
+  };
 }
 
 function geolocationJson(place: Geolocation): z.input<typeof GeolocationJson> {

@@ -3,14 +3,17 @@ import type { ConversationFilter, Storage } from '../../contract/plugin.ts';
 import { createPace } from '../../runtime/pace.ts';
 import { isId } from '../ids.ts';
 
-/** Segments that are read at once. */
+/** Number of segments in one read. */
 const SEGMENTS_AT_ONCE = 200;
-/** Photos of a conversation at most; two that were merged may have more than one alone. */
+/** Maximum photos that are read; a merged conversation may have more than one alone may have. */
 export const ALL_PHOTOS = 100_000;
 
 /** Reads conversations, their transcripts, and the names in them. */
 export function createConversationReader({ storage }: { storage: Storage }) {
-  /** The user's conversation of this id, whatever its status; null also for what is no id, or someone else's. */
+  /**
+   * Returns the user's conversation of this id, whatever its status; null also for what is not an id, or another
+   * user's.
+   */
   async function get(userId: string, id: string): Promise<Conversation | null> {
     return isId(id) ? storage.conversations.get(userId, id) : null;
   }
@@ -28,7 +31,7 @@ export function createConversationReader({ storage }: { storage: Storage }) {
       (segment.isUser ? owner.name : people.get(segment.personId ?? '')) ?? `Speaker ${segment.speakerId}`;
   }
 
-  /** In their order, with the number of conversations in each, discarded ones left out. Makes none. */
+  /** Lists folders in order with the number of conversations in each, without discarded ones. Creates none. */
   async function folders(userId: string): Promise<{ folders: Folder[]; counts: Map<string, number> }> {
     const [folders, counts] = await Promise.all([
       storage.folders.list(userId),
@@ -37,12 +40,12 @@ export function createConversationReader({ storage }: { storage: Storage }) {
     return { folders, counts };
   }
 
-  /** The names of the user's folders, by id. */
+  /** Returns the names of the user's folders, by id. */
   async function folderNames(userId: string): Promise<Map<string, string>> {
     return new Map((await storage.folders.list(userId)).map(folder => [folder.id, folder.name]));
   }
 
-  /** Segments by start, read as they are asked for. */
+  /** Yields segments by start, reading them on demand. */
   async function* transcript(userId: string, id: string, most: number): AsyncGenerator<Segment> {
     const pace = createPace();
     let after: Segment | null = null;
@@ -56,7 +59,7 @@ export function createConversationReader({ storage }: { storage: Storage }) {
     }
   }
 
-  /** Segments of several conversations, those of each by start. */
+  /** Lists the segments of several conversations, sorted by start within each. */
   async function segments(userId: string, conversationIds: string[]): Promise<Segment[]> {
     const all: Segment[] = [];
     for (const id of conversationIds)
@@ -64,7 +67,7 @@ export function createConversationReader({ storage }: { storage: Storage }) {
     return all;
   }
 
-  /** Photos of one conversation, in the order in which they were taken. */
+  /** Lists photos of one conversation in the order in which they were taken. */
   function photos(userId: string, id: string): Promise<Photo[]> {
     return storage.photos.list(userId, id, ALL_PHOTOS);
   }

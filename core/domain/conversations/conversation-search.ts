@@ -1,29 +1,29 @@
 import type { Conversation } from '../../contract/model.ts';
 import type { ConversationFilter, Storage } from '../../contract/plugin.ts';
 
-/** Filter of conversations that lists show. */
+/** Filter of conversation lists. */
 const SHOWN = {
   statuses: ['completed'],
   discarded: false,
   locked: false,
 } satisfies Partial<ConversationFilter>;
-/** Passages that one search examines. */
+/** Maximum passages that one search examines. */
 const MAX_PASSAGES = 1000;
 
-/** Inclusive bounds of when they were made. */
+/** Inclusive bounds of the creation time. */
 type Span = Pick<ConversationFilter, 'createdFrom' | 'createdTo'>;
 
 export interface Found {
   conversation: Conversation;
-  /** A few sentences of it. */
+  /** A few sentences of the conversation. */
   passage: string;
 }
 
 /** Finds conversations by the words in their titles, overviews and transcripts. */
 export function createConversationSearch({ storage }: { storage: Storage }) {
   /**
-   * Conversations with words of the text, in title, overview or transcript, best first, each with the passage that fits
-   * best. It looks at the best 1000 passages.
+   * Returns conversations whose title, overview or transcript has words of the text, best first, each with its best
+   * passage. Examines the best 1000 passages.
    */
   async function search(
     userId: string,
@@ -36,13 +36,15 @@ export function createConversationSearch({ storage }: { storage: Storage }) {
     return ids.flatMap(id => foundIn(shown, id, best.get(id)));
   }
 
-  /** Without a text to search for: all of them, the newest first. */
+  /** Without a text to search for: returns all conversations, newest first. */
   async function newest(userId: string, page: { limit: number; offset: number }): Promise<Found[]> {
     const found = await storage.conversations.list(userId, { ...SHOWN, ...page });
     return found.map(conversation => ({ conversation, passage: '' }));
   }
 
-  /** The same of those that were made in a span of time, maybe with discarded ones; and how many there are in all. */
+  /**
+   * The same for conversations created within a time, optionally including discarded ones, and their total number.
+   */
   async function searchWithin(
     userId: string,
     text: string,
@@ -60,7 +62,7 @@ export function createConversationSearch({ storage }: { storage: Storage }) {
     return { total: ids.length, found };
   }
 
-  /** By conversation, the best first. */
+  /** Best passage by conversation, best first. */
   async function bestPassages(userId: string, text: string, discarded = false): Promise<Map<string, string>> {
     const all = await storage.passages.match(userId, text, MAX_PASSAGES, { discarded });
     const best = new Map<string, string>();
@@ -69,7 +71,7 @@ export function createConversationSearch({ storage }: { storage: Storage }) {
     return best;
   }
 
-  /** Passages with words of the text, best first, maybe several of one conversation. At most 1000. */
+  /** Returns passages with words of the text, best first, possibly several of one conversation. At most 1000. */
   async function passages(userId: string, text: string, limit: number): Promise<Found[]> {
     const found = await storage.passages.match(userId, text, limit);
     const shown = await shownOf(userId, [...new Set(found.map(passage => passage.conversationId))]);
@@ -92,7 +94,7 @@ export function createConversationSearch({ storage }: { storage: Storage }) {
   return { search, newest, searchWithin, passages };
 }
 
-/** None where it has just gone. */
+/** None if the conversation was deleted just now. */
 function foundIn(shown: Map<string, Conversation>, id: string, passage = ''): Found[] {
   const conversation = shown.get(id);
   return conversation ? [{ conversation, passage }] : [];

@@ -2,13 +2,13 @@ import type { TranscriptSize } from '../../contract/plugin.ts';
 
 const MAX_SEGMENTS = 20_000;
 const MAX_TEXT_BYTES = 8_000_000;
-/** Characters of an imported or corrected segment. */
+/** Maximum characters of an imported or corrected segment. */
 export const MAX_SEGMENT_CHARS = 20_000;
 
-/** Limits of a conversation, in words. */
+/** Limits of a conversation, for messages. */
 export const MAX_SIZE = 'a conversation has at most 20,000 segments and 8 MB of text';
 
-/** Whether all of it together is more than one conversation may have. */
+/** Whether these sizes together exceed the limits of a conversation. */
 export function exceedsSize(sizes: readonly TranscriptSize[]): boolean {
   const { segments, textBytes } = sumOf(sizes);
   return segments > MAX_SEGMENTS || textBytes > MAX_TEXT_BYTES;
@@ -25,16 +25,16 @@ export function sizeOf(segments: readonly { text: string }[]): TranscriptSize {
   return { segments: segments.length, textBytes };
 }
 
-/** Conversations whose size is remembered; the one that grew longest ago is forgotten first. */
+/** Maximum number of remembered sizes; that of the conversation that grew longest ago is dropped first. */
 const MAX_KNOWN = 2000;
 
 export type Growth = ReturnType<typeof createGrowth>;
 
-/** Remembers how large conversations are while they grow: counting them at every segment would take ever longer. */
+/** Remembers the sizes of growing conversations: counting their segments again and again would take ever longer. */
 export function createGrowth() {
   const known = new Map<string, TranscriptSize>();
   return {
-    /** @param count asked where it is not known */
+    /** @param count called where the size is not known */
     async sizeOf(id: string, count: () => Promise<TranscriptSize>): Promise<TranscriptSize> {
       return known.get(id) ?? (await count());
     },

@@ -21,7 +21,7 @@ import { ALL_PHOTOS, createConversationReader } from './conversation-reader.ts';
 import { createConversationSearch } from './conversation-search.ts';
 import { createGrowth, exceedsSize, type Growth, MAX_SIZE, sizeOf, sumOf } from './conversation-size.ts';
 import { correctIn, mergeIn, reprocessNowIn, type SegmentCorrection, splitIn } from './corrections.ts';
-import { type ConversationEdit, editIn, removeIn } from './edits.ts';
+import { type ConversationEdit, editIn, removeIn, writable } from './edits.ts';
 import { type FinalText, replaceTextIn } from './final-text.ts';
 import { folderFor } from './folders.ts';
 import { fromText, type Imported, type ImportRequest, idOf, importIn, type TextRequest } from './imports.ts';
@@ -44,23 +44,23 @@ import { awaitEnd } from './waiting.ts';
 
 export type { Piece } from './segments.ts';
 
-/** How long who brings a conversation in waits for its structure. */
+/** How long an import waits for the structure. */
 const PATIENCE_MS = 20_000;
-/** From a provisional structure until a better one is tried. */
+/** Time from a provisional structure to the next attempt. */
 const BETTER_AFTER_MS = 60_000;
-/** How long what was said late waits until the conversation it belongs to is processed. */
+/** How long late speech waits for its conversation to be processed. */
 const LATE_PATIENCE_MS = 5000;
 
 export interface AppendRequest {
   userId: string;
   conversationId: string;
-  /** The stream that the pieces were heard in and how far it has come; null: there is none to resume. */
+  /** The stream of these pieces and its progress; null: there is no stream that could be resumed. */
   stream: { id: string; progress: StreamProgress } | null;
-  /** Epoch ms of the first audio sample: where segment times of a conversation that has none yet count from. */
+  /** Epoch ms of the first audio sample, from which segment times count where the conversation has no segment yet. */
   startedAt: number;
   /** In the order they were spoken. */
   pieces: Piece[];
-  /** They were said in this conversation, though it may be over by now: it is then processed once more. */
+  /** True: they belong to this conversation even if it has ended, and it is then processed again. */
   late?: boolean;
 }
 
@@ -69,7 +69,7 @@ export interface Connected {
   streams: [Stream, ...Stream[]];
 }
 
-/** Taken from a conversation, beside its structure. */
+/** Results of processing, apart from the structure. */
 export interface Heard {
   memories: readonly HeardMemory[];
   progress: readonly HeardProgress[];
@@ -84,7 +84,7 @@ type Result =
 
 export type Conversations = ReturnType<typeof createConversations>;
 
-/** The only writer of conversations, segments and streams. Events are told after the commit. */
+/** The only writer of conversations, segments and streams. Events are emitted after the commit. */
 export function createConversations({
   storage,
   clock,
@@ -95,17 +95,17 @@ export function createConversations({
   storage: Storage;
   clock: Clock;
   events: EventBus;
-  /** Where conversations can come from besides `SOURCES`. */
+  /** Allowed sources in addition to `SOURCES`. */
   sources?: readonly string[];
-  /** Deletes the files of photos that are gone; absent: there are none. */
+  /** Deletes the files of removed photos; absent: there are none. */
   removePhotoFiles?: (userId: string, ids: readonly string[]) => Promise<void>;
 }) {
   const growth = createGrowth();
   const reader = createConversationReader({ storage });
 
   /**
-   * The open conversation of this source and device, its language and timeout brought up to date, else a new one. One
-   * whose silence is over already (nobody ran to end it) is ended first.
+   * Returns the open conversation of this source and device, with its language and timeout updated, else a new one.
+   * One whose timeout has passed while no server ran is ended first.
    */
   async function open(request: OpenRequest): Promise<Conversation> {
     const now = clock.now();
@@ -175,7 +175,7 @@ export function createConversations({
     return segments;
   }
 
-  /** Speech was heard, transcribed or not: the silence begins anew. */
+  /** Restarts the silence, because speech was heard, whether or not it was transcribed. */
   async function touch(userId: string, conversationId: string): Promise<void> {
     await storage.conversations.update(
       userId,
@@ -185,15 +185,30 @@ export function createConversations({
     );
   }
 
-  /** Ends it now; one without a segment is removed. Resolves to whether this call ended it. */
+  /** Ends a conversation now; one without a segment is removed. Resolves to whether this call ended it. */
   async function finish(userId: string, conversationId: string): Promise<boolean> {
     return endIf(userId, conversationId, () => true);
   }
 
-  /** Ends it if its silence is over. Resolves to whether this call did. */
+  /** Ends a conversation if its silence has lasted long enough. Resolves to whether this call did. */
   async function finishIfSilent(userId: string, conversationId: string): Promise<boolean> {
     const now = clock.now();
     return endIf(userId, conversationId, conversation => silenceEnd(conversation) <= now);
+  }
+
+  /**
+   * Ends a conversation at its owner's request; one that has ended stays as it is. `not_found`, `locked`; `conflict`
+   * where nothing has been said in it.
+   */
+  async function end(userId: string, id: string): Promise<void> {
+    const end = await storage.transaction('end conversation', async tx => {
+      const conversation = await writable(tx, userId, id);
+      const ended = await endIn(tx, conversation, clock.now());
+      if (ended?.event === 'conversation.dropped')
+        throw new AppError('conflict', 'Nothing has been said in the conversation yet');
+      return ended;
+    });
+    announce(end);
   }
 
   async function endIf(
@@ -221,8 +236,8 @@ export function createConversations({
   }
 
   /**
-   * Stores what the pipeline made of it, tasks among the action items, memories, and suggestions for goals. Resolves to
-   * whether this call did: a second run changes nothing.
+   * Stores the results of processing: the structure, its tasks as action items, memories, and suggestions for goals.
+   * Resolves to whether this call did: a second run changes nothing.
    */
   async function complete(
     userId: string,
@@ -233,19 +248,25 @@ export function createConversations({
     return conclude(userId, conversationId, { status: 'completed', structured }, heard);
   }
 
-  /** Nothing was said in it: it is over without a structure. Resolves to whether this call did it. */
+  /**
+   * Marks a conversation in which nothing was said as discarded, without a structure. Resolves to whether this call
+   * did it.
+   */
   async function discard(userId: string, conversationId: string): Promise<boolean> {
     return conclude(userId, conversationId, { status: 'completed', discarded: true });
   }
 
-  /** The pipeline gave up; the transcript stays. Resolves to whether this call did it. */
+  /**
+   * Marks a conversation as failed after the last attempt to process it; the transcript stays. Resolves to whether
+   * this call did it.
+   */
   async function fail(userId: string, conversationId: string): Promise<boolean> {
     return conclude(userId, conversationId, { status: 'failed' });
   }
 
   /**
-   * Replaces the structure of one that is over by what the pipeline made of it now; null: nothing was said in it. What
-   * its owner edited stays. Resolves to whether this call did it.
+   * Replaces the structure of an ended conversation after it was processed again; null: nothing was said in it. The
+   * owner's edits stay. Resolves to whether this call did it.
    */
   async function revise(
     userId: string,
@@ -260,7 +281,7 @@ export function createConversations({
     ]);
   }
 
-  /** Nothing better comes than the structure that there is. */
+  /** Makes a provisional structure final, because no better one will come. */
   async function settle(userId: string, conversationId: string): Promise<void> {
     await storage.transaction('settle conversation', async tx => {
       const structured = (await tx.conversations.get(userId, conversationId))?.structured;
@@ -270,7 +291,7 @@ export function createConversations({
     });
   }
 
-  /** @param from the statuses in which it may be */
+  /** @param from allowed statuses before */
   async function conclude(
     userId: string,
     conversationId: string,
@@ -281,7 +302,7 @@ export function createConversations({
     const found = await storage.conversations.get(userId, conversationId);
     if (!found || !from.includes(found.status)) return false;
     const indexed = { ...found, ...withOwners(result, found) };
-    await index(storage, indexed); // before the transaction, in which no one else could write; not found until then
+    await index(storage, indexed); // before the transaction, which would block other writers; search finds it only after the commit
     const conversation = await storage.transaction('conclude conversation', async tx => {
       const current = await tx.conversations.get(userId, conversationId);
       const last = await tx.segments.last(userId, conversationId);
@@ -336,14 +357,14 @@ export function createConversations({
       : { id, status: 'deleted', discarded: true };
   }
 
-  /** Changes what its owner may change. `not_found` where it, or the folder, is not there; `locked`. */
+  /** Changes what an owner may change. `not_found` where the conversation or the folder does not exist; `locked`. */
   async function edit(userId: string, id: string, changes: ConversationEdit): Promise<Conversation> {
     const edited = await storage.transaction('edit conversation', tx => editIn(tx, userId, id, changes));
     events.emit('changed', { userId, kind: 'conversation', id, change: 'changed' });
     return edited;
   }
 
-  /** Deletes it for good, also while it goes on: what is said then begins another. `not_found`, `locked`. */
+  /** Deletes a conversation for good, also a running one: what is said next begins another. `not_found`, `locked`. */
   async function remove(userId: string, id: string): Promise<void> {
     const photos = await storage.transaction('delete conversation', async tx => {
       const owned = isId(id) ? await tx.photos.list(userId, id, ALL_PHOTOS) : [];
@@ -357,7 +378,10 @@ export function createConversations({
     announce({ event: 'conversation.dropped', userId, conversationId: id });
   }
 
-  /** Changes what a segment says, or who said it; one that is over is processed once more, soon. `not_found`, `locked`. */
+  /**
+   * Changes the text or the speaker of a segment; an ended conversation is processed again soon. `not_found`,
+   * `locked`.
+   */
   async function correct(
     userId: string,
     id: string,
@@ -368,13 +392,13 @@ export function createConversations({
       correctIn(tx, { userId, id }, segmentId, correction, clock.now()),
     );
     const corrected = await storage.conversations.get(userId, id);
-    if (corrected) await index(storage, corrected); // found by its new words at once
+    if (corrected) await index(storage, corrected); // so that search finds the new words at once
     events.emit('segments', { userId, conversationId: id, segments: [segment] });
   }
 
   /**
-   * Says who a speaker of a conversation is: in what was said, in what is said yet, and for the voice wherever it is
-   * heard again. Answers the segments that have changed. `not_found`, `locked`.
+   * Assigns a person to a speaker of a conversation: for past and future segments, and wherever the voice is
+   * recognised. Returns the changed segments. `not_found`, `locked`.
    */
   async function assignSpeaker(
     userId: string,
@@ -388,7 +412,7 @@ export function createConversations({
     return segments;
   }
 
-  /** Replaces live text by that of a second recogniser, where it still stands as it was heard. */
+  /** Replaces live text by that of the second recogniser, where it has not been changed meanwhile. */
   async function replaceText(final: FinalText): Promise<void> {
     const { userId, conversationId } = final;
     const segments = await storage.transaction('replace text', tx => replaceTextIn(tx, final, clock.now()));
@@ -397,7 +421,7 @@ export function createConversations({
     events.emit('segments', { userId, conversationId, segments, isReplaced: true });
   }
 
-  /** Two conversations that are over become this one, which is processed again; the other one is gone. */
+  /** Merges another ended conversation into this one, which is processed again; the other one is removed. */
   async function merge(userId: string, id: string, other: string): Promise<void> {
     await storage.transaction('merge conversations', tx => mergeIn(tx, { userId, id }, other, clock.now()));
     announce({ event: 'conversation.processing', userId, conversationId: id });
@@ -415,8 +439,8 @@ export function createConversations({
   }
 
   /**
-   * Has the structure of one that is over made anew; what its owner edited stays.
-   * @param templateId of a summary template that the user has; null: by its category; absent: as before
+   * Repeats the structure of an ended conversation; the owner's edits stay.
+   * @param templateId id of one of the user's summary templates; null: chosen by category; absent: as before
    */
   async function reprocess(userId: string, id: string, templateId?: string | null): Promise<Conversation> {
     const found = await storage.transaction('reprocess conversation', tx =>
@@ -428,12 +452,13 @@ export function createConversations({
   return {
     ...reader,
     ...createConversationSearch({ storage }),
-    /** Where conversations can come from. */
+    /** Lists the allowed sources. */
     sources: new Set([...SOURCES, ...sources]) as ReadonlySet<string>,
     open,
     connect,
     append,
     touch,
+    end,
     finish,
     finishIfSilent,
     complete,
@@ -442,9 +467,9 @@ export function createConversations({
     revise,
     settle,
     importSegments,
-    /** The same of a text: stores it and waits for its structure. */
+    /** Stores a text as a conversation, and waits for its structure. */
     importText: (request: TextRequest): Promise<Imported> => importSegments(fromText(request, clock.now())),
-    /** The same, for who does not want to know what comes of it. */
+    /** Stores a text as a conversation without waiting. */
     async storeText(request: TextRequest): Promise<void> {
       await importSegments(fromText(request, clock.now()), 0);
     },
@@ -456,19 +481,19 @@ export function createConversations({
     merge,
     split,
     reprocess,
-    /** Moves a stream on through silence. Resolves to whether it had not come further already. */
+    /** Moves a stream on through silence. Resolves to whether it was not further already. */
     advance: (userId: string, streamId: string, progress: StreamProgress): Promise<boolean> =>
       storage.streams.advance(userId, streamId, progress),
-    /** Says when sample 0 of a stream was recorded (epoch ms). */
+    /** Sets the time at which sample 0 of a stream was recorded (epoch ms). */
     anchor: (userId: string, streamId: string, at: number): Promise<void> =>
       storage.streams.update(userId, streamId, { anchorAt: at }),
-    /** The conversation of a segment; null: it is unknown. */
+    /** Returns the conversation of a segment; null: the segment is unknown. */
     placeOf: async (userId: string, segmentId: string): Promise<string | null> =>
       isId(segmentId) ? ((await storage.segments.get(userId, segmentId))?.conversationId ?? null) : null,
-    /** When the last that was said in it ended (epoch ms); null: nothing was said. */
+    /** Returns the end of the last segment (epoch ms); null: there is none. */
     spokenUntil: async (conversation: Conversation): Promise<number | null> =>
       endOfSpeech(conversation, await storage.segments.last(conversation.userId, conversation.id)),
-    /** The row of a stream. */
+    /** Returns the row of a stream. */
     stream: (userId: string, id: string): Promise<Stream | null> => storage.streams.get(userId, id),
   };
 }
@@ -481,7 +506,7 @@ function isFull(error: unknown): boolean {
   return error instanceof AppError && error.message === FULL;
 }
 
-/** Stores segments and returns the new size of the conversation; null: it has ended and takes no more. */
+/** Stores segments and returns the new size of the conversation; null: it has ended and accepts no more. */
 async function store(
   tx: Stores,
   request: AppendRequest,
@@ -519,7 +544,7 @@ async function checkPeople(tx: Stores, userId: string, pieces: Piece[]) {
       throw new AppError('invalid_request', `person_id ${JSON.stringify(id)} is no person of this account`);
 }
 
-/** Where it belongs by what it is about, else by its category, unless its owner has filed or discarded it. */
+/** Chooses the folder by subject, else by category, unless its owner has filed or discarded the conversation. */
 async function filedIn(tx: Stores, conversation: Conversation, result: Result, now: number) {
   const { userId, folderId, discarded, structured: before } = conversation;
   const isFiled = folderId !== null && folderId !== before.filedIn;
@@ -529,7 +554,7 @@ async function filedIn(tx: Stores, conversation: Conversation, result: Result, n
   return { folderId: own?.id ?? (await folderFor(tx, userId, category, now)) };
 }
 
-/** Stores what was heard of memories, and in the structure which they are. */
+/** Stores the memories, and their ids in the structure. */
 async function rememberIn(
   tx: Stores,
   before: Conversation,

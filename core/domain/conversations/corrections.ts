@@ -3,24 +3,24 @@
 import type { Conversation, Segment } from '../../contract/model.ts';
 import type { Stores } from '../../contract/plugin.ts';
 import { AppError } from '../../runtime/errors.ts';
+import { checkExpected } from '../expected.ts';
 import { isId, newId } from '../ids.ts';
 import { moveSourcesIn } from '../memories/heard-memories.ts';
 import { moveProgressIn } from '../tasks/heard-goals.ts';
 import { takeBackHeardIn } from '../tasks/heard-tasks.ts';
 import { exceedsSize, MAX_SIZE } from './conversation-size.ts';
 import { writable } from './edits.ts';
-import { checkExpected } from './expected.ts';
 import { enqueueFinish, NO_STRUCTURE, reopenIn, reprocessIn } from './lifecycle.ts';
 
-/** From the last correction of a transcript until it is processed again: people correct several lines in a row. */
+/** Delay from the last correction of a transcript to its processing: people correct several lines in a row. */
 const REPROCESS_AFTER_MS = 10_000;
 
-/** The person that is the owner. */
+/** The id that stands for the owner among people. */
 export const OWNER = 'user';
 
 export interface SegmentCorrection {
   text?: string;
-  /** `user`: the owner; null: nobody that is known. */
+  /** `user`: the owner; null: unknown. */
   personId?: string | null;
   /** Values that the correction is based on. */
   expected?: { text?: string; person_id?: string | null };
@@ -32,7 +32,7 @@ interface Named {
   id: string;
 }
 
-/** Changes one segment. A conversation that is over is processed once more, soon. `not_found`, `locked`, `conflict`. */
+/** Changes one segment. An ended conversation is processed again soon. `not_found`, `locked`, `conflict`. */
 export async function correctIn(
   tx: Stores,
   { userId, id }: Named,
@@ -62,8 +62,8 @@ function isOther(before: Segment, after: Segment): boolean {
 }
 
 /**
- * One conversation out of two: the other one's transcript, streams and action items are this one's from now on, each at
- * its time, and the other one is gone. `not_found`, `locked`, `conflict` while one of them goes on.
+ * Merges two conversations: transcript, streams and action items of the other one move to this one, each at its time,
+ * and the other one is removed. `not_found`, `locked`, `conflict` while one of them is running.
  */
 export async function mergeIn(tx: Stores, { userId, id }: Named, other: string, now: number): Promise<void> {
   if (id === other) throw invalid('with', 'Input should be another conversation');
@@ -79,6 +79,7 @@ export async function mergeIn(tx: Stores, { userId, id }: Named, other: string, 
   }
   await tx.streams.moveAll(userId, other, id);
   await tx.photos.moveAll(userId, other, id);
+  await tx.marks.moveAll(userId, other, id);
   await tx.actionItems.moveAll(userId, other, id);
   const memories = [...(into.structured.memories ?? []), ...(await moveSourcesIn(tx, from, async () => id))];
   await moveProgressIn(tx, from, async () => id);
@@ -96,8 +97,8 @@ export async function mergeIn(tx: Stores, { userId, id }: Named, other: string, 
 }
 
 /**
- * Two conversations out of one: what was said from this segment on is a new one, which is answered. `not_found`,
- * `locked`, `conflict` while it goes on, `invalid_request` at the first segment.
+ * Splits a conversation: from this segment on it becomes a new one, which is returned. `not_found`, `locked`,
+ * `conflict` while it is running, `invalid_request` at the first segment.
  */
 export async function splitIn(
   tx: Stores,
@@ -122,7 +123,8 @@ export async function splitIn(
   await tx.conversations.insert(part);
   await tx.segments.move(userId, id, { to: part.id, seconds: -first.start, since: first });
   await tx.photos.moveAll(userId, id, part.id, part.startedAt ?? 0);
-  await takeBackHeardIn(tx, conversation, now); // each part is understood anew
+  await tx.marks.moveAll(userId, id, part.id, part.startedAt ?? 0);
+  await takeBackHeardIn(tx, conversation, now); // each part is processed as a new conversation
   const placeOf = async (segment = '') => (await tx.segments.get(userId, segment))?.conversationId ?? id;
   await moveProgressIn(tx, conversation, placeOf);
   const memories = await moveSourcesIn(tx, conversation, ({ segmentIds }) => placeOf(segmentIds[0]));
@@ -132,7 +134,10 @@ export async function splitIn(
   return part;
 }
 
-/** As it is until then. `not_found`, `locked`, `conflict` while it goes on. */
+/**
+ * Schedules processing; until then the conversation stays as it is. `not_found`, `locked`, `conflict` while it is
+ * running.
+ */
 export async function reprocessNowIn(
   tx: Stores,
   { userId, id }: Named,
@@ -148,7 +153,7 @@ export async function reprocessNowIn(
   return (await tx.conversations.get(userId, id)) ?? found;
 }
 
-/** One that does not go on: what is said in it would end up in the wrong place. */
+/** Returns a conversation that is not running: further speech would end up in the wrong place. */
 async function overIn(tx: Stores, userId: string, id: string): Promise<Conversation> {
   const found = await writable(tx, userId, id);
   if (found.status === 'in_progress')

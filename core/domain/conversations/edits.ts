@@ -3,23 +3,23 @@
 import type { Conversation } from '../../contract/model.ts';
 import type { Stores } from '../../contract/plugin.ts';
 import { AppError } from '../../runtime/errors.ts';
+import { checkExpected } from '../expected.ts';
 import { isId } from '../ids.ts';
 import { moveSourcesIn } from '../memories/heard-memories.ts';
 import { indexTitle } from '../search/passages.ts';
-import { checkExpected } from './expected.ts';
 import { folderIn } from './folders.ts';
 
 export interface ConversationEdit {
   title?: string;
   discarded?: boolean;
   starred?: boolean;
-  /** Null: in no folder. */
+  /** Null: none. */
   folderId?: string | null;
   /** Values that the change is based on. */
   expected?: { title?: string };
 }
 
-/** The conversation as it is afterwards. `not_found` where it, or its folder, is not there; `locked`, `conflict`. */
+/** Returns the changed conversation. `not_found` where it, or its folder, does not exist; `locked`, `conflict`. */
 export async function editIn(
   tx: Stores,
   userId: string,
@@ -41,7 +41,7 @@ export async function editIn(
 }
 
 /**
- * With its transcript, and what the log of deliveries has of it; what is to be done because of it stays to be done.
+ * Deletes a conversation with its transcript, and its content in the log of deliveries; its action items stay.
  * `not_found`, `locked`.
  */
 export async function removeIn(tx: Stores, userId: string, id: string, now: number): Promise<void> {

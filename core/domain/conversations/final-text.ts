@@ -1,13 +1,13 @@
-/** Puts the text of a second, better recogniser in the place of the live one. Pure, but for the transaction at its end. */
+/** Replaces the live text by that of a second, better recogniser. Pure, except for the transaction at its end. */
 
 import type { Segment } from '../../contract/model.ts';
 import type { Stores } from '../../contract/plugin.ts';
 import { reprocessIn } from './lifecycle.ts';
 
-/** Live recogniser's text of one utterance in one segment. */
+/** The live text of one utterance in one segment. */
 export interface LiveText {
   segmentId: string;
-  /** Where it began in the segment's text then; what stands before it may have been replaced since. */
+  /** Position in the segment's text at the time; text before it may have been replaced since. */
   at: number;
   text: string;
 }
@@ -15,19 +15,21 @@ export interface LiveText {
 export interface FinalText {
   userId: string;
   conversationId: string;
-  /** In the order spoken; one for each segment that the utterance is in. */
+  /** One part for each segment of the utterance, in spoken order. */
   live: readonly LiveText[];
-  /** Text of the whole utterance. */
+  /** The second recogniser's text of the whole utterance. */
   text: string;
   sttProvider: string;
 }
 
-/** From the last text that came after the end of its conversation until that is processed again. */
+/** Delay from the last text that arrived after the end of its conversation to its processing. */
 const REPROCESS_AFTER_MS = 10_000;
-/** Words of both texts, multiplied: past this they are not compared. An utterance of 30 s has about 100 words. */
+/**
+ * Maximum product of the numbers of words for which the texts are compared. An utterance of 30 s has about 100 words.
+ */
 const MAX_COMPARED = 1_000_000;
 
-/** Replaces what is still there as the live recogniser wrote it; answers the segments that have changed. */
+/** Replaces text that is still as the live recogniser wrote it; returns the changed segments. */
 export async function replaceTextIn(tx: Stores, final: FinalText, now: number): Promise<Segment[]> {
   const { userId, conversationId, live, sttProvider } = final;
   const conversation = await tx.conversations.get(userId, conversationId);
@@ -49,7 +51,7 @@ export async function replaceTextIn(tx: Stores, final: FinalText, now: number): 
   return changed;
 }
 
-/** Null where the live text is not there any more, because its owner corrected it, or where nothing would change. */
+/** Null where the live text has changed, because its owner corrected it, or where nothing would change. */
 export function replaced(text: string, { at, text: live }: LiveText, share: string): string | null {
   if (share === '' || live === '') return null;
   let best = -1;
@@ -67,8 +69,8 @@ function isWhole(text: string, from: number, length: number): boolean {
 }
 
 /**
- * The words of a text, shared out to as many parts as the live text had: each goes where the word is that it stands
- * for. Null: the texts are too long to be compared.
+ * Distributes the words of a text over as many parts as the live text had, each to the part of its counterpart. Null:
+ * the texts are too long to be compared.
  */
 export function shareOut(live: readonly string[], final: string): string[] | null {
   const words = wordsOf(final);
@@ -84,7 +86,7 @@ export function shareOut(live: readonly string[], final: string): string[] | nul
   return shares.map(share => share.join(' '));
 }
 
-/** For each word of `to` the place of its counterpart in `from`: the cheapest way from one text to the other. */
+/** Returns the index in `from` of the counterpart of each word of `to`, by minimum edit distance. */
 function align(from: readonly string[], to: readonly string[]): number[] {
   const width = to.length + 1;
   const cost = new Uint32Array((from.length + 1) * width);

@@ -1,4 +1,4 @@
-/** Where conversations are filed. What ends in `In`, and `folderFor`, is a step of its caller's transaction. */
+/** Folders of conversations. Functions that end in `In`, and `folderFor`, run in the caller's transaction. */
 
 import type { Clock, Folder } from '../../contract/model.ts';
 import type { Storage, Stores } from '../../contract/plugin.ts';
@@ -12,9 +12,9 @@ export type FolderDraft = Pick<Folder, 'name' | 'description' | 'color' | 'icon'
 
 export type Folders = ReturnType<typeof createFolders>;
 
-/** The folders that people make for themselves. Those of the system keep their name, and cannot be deleted. */
+/** Folders that users create. System folders keep their name, and cannot be deleted. */
 export function createFolders({ storage, clock }: { storage: Storage; clock: Clock }) {
-  /** The last in their order. `conflict` where there are too many. */
+  /** Creates a folder at the end of the order. `conflict` where there are too many. */
   async function create(userId: string, draft: FolderDraft): Promise<Folder> {
     const now = clock.now();
     return storage.transaction('create folder', async tx => {
@@ -28,7 +28,7 @@ export function createFolders({ storage, clock }: { storage: Storage; clock: Clo
     });
   }
 
-  /** `not_found`, or `invalid_request` where a folder of the system would be renamed. */
+  /** `not_found`, or `invalid_request` where a system folder would be renamed. */
   async function edit(userId: string, id: string, changes: Partial<FolderDraft>): Promise<Folder> {
     const now = clock.now();
     return storage.transaction('edit folder', async tx => {
@@ -40,7 +40,7 @@ export function createFolders({ storage, clock }: { storage: Storage; clock: Clo
     });
   }
 
-  /** Its conversations are then in the folder Personal. `not_found`, `conflict` where it is one of the system. */
+  /** Deletes a folder; its conversations move to the folder Personal. `not_found`, `conflict` for a system folder. */
   async function remove(userId: string, id: string): Promise<void> {
     const now = clock.now();
     await storage.transaction('delete folder', async tx => {
@@ -67,7 +67,7 @@ function keepsItsName(): AppError {
   return new AppError('invalid_request', issue.msg, { issues: [issue] });
 }
 
-/** The folders that every user gets with the first conversation that is filed, in their order. */
+/** System folders, which every user gets with the first conversation that is filed, in order. */
 const SYSTEM_FOLDERS = [
   { name: 'Work', icon: '💼', color: '#3B82F6' },
   { name: 'Personal', icon: '👤', color: '#10B981' },
@@ -76,7 +76,7 @@ const SYSTEM_FOLDERS = [
 
 type SystemFolder = (typeof SYSTEM_FOLDERS)[number]['name'];
 
-/** Folder of each category; all others belong to Personal. */
+/** Folder by category; all other categories belong to Personal. */
 const FOLDER_OF: Partial<Record<Category, SystemFolder>> = {
   work: 'Work',
   business: 'Work',
@@ -99,14 +99,14 @@ const FOLDER_OF: Partial<Record<Category, SystemFolder>> = {
   real: 'Social',
 };
 
-/** The id of the folder for this category; the system folders are made where they are missing. */
+/** Returns the id of the folder for a category; missing system folders are created. */
 export async function folderFor(
   tx: Stores,
   userId: string,
   category: string,
   now: number,
 ): Promise<string | null> {
-  const name = FOLDER_OF[category as Category] ?? 'Personal'; // a category that is not known is personal too
+  const name = FOLDER_OF[category as Category] ?? 'Personal'; // an unknown category belongs there too
   const id = await systemFolder(tx, userId, name);
   if (id !== null) return id;
   const missing = SYSTEM_FOLDERS.map((folder, order) =>

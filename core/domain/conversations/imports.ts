@@ -1,4 +1,4 @@
-/** Conversations that were recorded elsewhere and come as text: each step inside a transaction of its caller. */
+/** Import of conversations that were recorded elsewhere, as text: each step inside a transaction of its caller. */
 
 import type { Conversation, ConversationStatus, Geolocation, Segment } from '../../contract/model.ts';
 import type { Stores } from '../../contract/plugin.ts';
@@ -12,7 +12,7 @@ import { numberOf } from './segments.ts';
 
 export interface ImportRequest {
   userId: string;
-  /** The client's own name of it; null: it has none, and every request makes a conversation. */
+  /** The client's id of the recording; null: none, and every request creates a conversation. */
   clientSessionId: string | null;
   source: string;
   deviceId: string | null;
@@ -20,25 +20,25 @@ export interface ImportRequest {
   geolocation: Geolocation | null;
   /** Epoch ms; null: now. */
   startedAt: number | null;
-  /** Epoch ms; null: with the last segment. */
+  /** Epoch ms; null: the end of the last segment. */
   finishedAt: number | null;
   segments: ImportedSegment[];
 }
 
 interface ImportedSegment {
   text: string;
-  /** Seconds since the beginning. */
+  /** Seconds from the beginning. */
   start: number;
   end: number;
-  /** `SPEAKER_00` and up. */
+  /** `SPEAKER_00`, `SPEAKER_01` and so on. */
   speaker: string;
-  /** Null: the number in `speaker`. */
+  /** Null: derived from `speaker`. */
   speakerId: number | null;
   isUser: boolean;
   personId: string | null;
 }
 
-/** A conversation of which only the text is known, not who said what and when. */
+/** A conversation as plain text, without speakers and times. */
 export interface TextRequest extends Omit<ImportRequest, 'clientSessionId' | 'segments'> {
   text: string;
 }
@@ -50,17 +50,17 @@ export interface Imported {
   discarded: boolean;
 }
 
-/** A live conversation's; it is over before this could matter. */
+/** Timeout as of a live conversation; without effect, because it has ended already. */
 const TIMEOUT_MS = 120_000;
 
-/** The id it will have, or has already. */
+/** Returns the id that the conversation gets, or has already. */
 export function idOf({ userId, clientSessionId }: ImportRequest, now: number): string {
   return clientSessionId === null ? newId(now) : derivedId(`${userId}\0${clientSessionId}`);
 }
 
 /**
- * The text as the segments of its conversation, which last no time unless its end is known. A long text is divided at
- * its sentences, and its time by their lengths.
+ * Turns a text into segments, whose duration is 0 unless the end is known. A long text is divided at its sentences,
+ * and the time by their lengths.
  */
 export function fromText({ text, ...about }: TextRequest, now: number): ImportRequest {
   const startedAt = about.startedAt ?? now;
@@ -68,9 +68,9 @@ export function fromText({ text, ...about }: TextRequest, now: number): ImportRe
   const pieces = piecesOf(text, MAX_SEGMENT_CHARS);
   const chars = pieces.reduce((sum, piece) => sum + piece.length, 0);
   const speech = { speaker: 'SPEAKER_00', speakerId: null, isUser: false, personId: null };
-  const leastMs = pieces.length > 1 ? pieces.length : 0; // or nothing would tell their order
+  const leastMs = pieces.length > 1 ? pieces.length : 0; // otherwise their order would be lost
   const seconds = Math.max(leastMs, finishedAt - startedAt) / 1000;
-  /** To a microsecond: more digits say nothing. */
+  /** Rounds to microseconds: further digits carry no information. */
   const timeAt = (char: number) => Math.round((seconds * char * 1e6) / chars) / 1e6;
   let before = 0;
   const segments = pieces.map(piece => {
@@ -81,7 +81,7 @@ export function fromText({ text, ...about }: TextRequest, now: number): ImportRe
   return { ...about, clientSessionId: null, startedAt, finishedAt, segments };
 }
 
-/** Stores it, with the durable job that makes its structure. False: this client session has been stored before. */
+/** Stores it with the durable job that makes its structure. False: this client session was stored before. */
 export async function importIn(
   tx: Stores,
   id: string,

@@ -1,4 +1,4 @@
-/** How a conversation begins and ends: each step inside a transaction of its caller. */
+/** Beginning and end of a conversation: each step inside a transaction of its caller. */
 
 import type { Conversation, Photo, Segment, Structured } from '../../contract/model.ts';
 import type { Stores } from '../../contract/plugin.ts';
@@ -7,10 +7,10 @@ import { newId } from '../ids.ts';
 import { MULTI } from '../languages.ts';
 import { CATEGORY_EMOJI } from './categories.ts';
 
-/** The durable job that ends a conversation after its silence and makes its structure; its key is the conversation. */
+/** Durable job that ends a conversation after its silence and makes its structure; its key is the conversation. */
 export const FINISH_JOB = 'conversation.finish';
 
-/** The durable job that makes the structure of one that is over anew; its key is the conversation. */
+/** Durable job that repeats the structure of an ended conversation; its key is the conversation. */
 export const REPROCESS_JOB = 'conversation.reprocess';
 
 /** Structure of a conversation before the pipeline has processed it. */
@@ -23,7 +23,7 @@ export const NO_STRUCTURE: Structured = {
   events: [],
 };
 
-/** Photos per conversation. */
+/** Maximum photos per conversation. */
 export const MAX_PHOTOS = 1000;
 
 export interface OpenRequest {
@@ -34,27 +34,29 @@ export interface OpenRequest {
   language: string;
   /** Silence after which it ends. */
   timeoutMs: number;
-  /** The conversation that the same recording was in before: while it is open it goes on, its silence begins anew. */
+  /** The recording's earlier conversation: if it is still open it continues, and its silence restarts. */
   resume?: string | undefined;
   /** Accepts additions that were spoken before the conversation ended, even if it has ended by now. */
   late?: boolean;
-  /** When the audio was recorded (epoch ms); longer ago than the timeout, it joins nothing that is open now. */
+  /**
+   * Time of recording (epoch ms); if that is longer ago than the timeout, it joins no conversation that is open now.
+   */
   recordedAt?: number | null;
 }
 
-/** When its silence will have lasted for its timeout (epoch ms), if nothing more is heard. */
+/** Returns the time at which its silence reaches the timeout (epoch ms), if nothing more is heard. */
 export function silenceEnd(conversation: Conversation): number {
   return conversation.lastActivityAt + conversation.timeoutMs;
 }
 
-/** How a conversation ended: what is to be told once that is stored. */
+/** How a conversation ended: the event to emit after the commit. */
 export interface End {
   event: 'conversation.processing' | 'conversation.dropped';
   userId: string;
   conversationId: string;
 }
 
-/** The conversation that this request continues, else a new one, with the durable job that will end it. */
+/** Returns the conversation that this request continues, else a new one, with the durable job that will end it. */
 export async function openIn(
   tx: Stores,
   request: OpenRequest,
@@ -108,8 +110,7 @@ async function create(tx: Stores, request: OpenRequest, now: number): Promise<Co
 }
 
 /**
- * Brings it up to date. A shorter timeout must be looked at earlier; with a longer one the job that comes too early
- * waits again.
+ * Updates language and timeout. A shorter timeout needs an earlier job; with a longer one the early job waits again.
  */
 async function renew(
   tx: Stores,
@@ -117,7 +118,7 @@ async function renew(
   { language, timeoutMs }: OpenRequest,
   lastActivityAt: number,
 ): Promise<Conversation> {
-  const known = language === MULTI ? found.language : language; // it may have been heard by now
+  const known = language === MULTI ? found.language : language; // a detected language is kept
   const patch = { language: known, timeoutMs, lastActivityAt };
   await tx.conversations.update(found.userId, found.id, patch);
   const renewed = { ...found, ...patch };
@@ -125,7 +126,10 @@ async function renew(
   return renewed;
 }
 
-/** One without words and photos is removed, any other goes to the pipeline. Null when it was no longer in progress. */
+/**
+ * Ends a conversation: one without words and photos is removed, any other goes to the pipeline. Null when it was no
+ * longer in progress.
+ */
 export async function endIn(tx: Stores, conversation: Conversation, now: number): Promise<End | null> {
   const { userId, id } = conversation;
   const last = await tx.segments.last(userId, id);
@@ -153,10 +157,10 @@ export function endOfSpeech(conversation: Conversation | null, last: Segment | n
     : conversation.startedAt + Math.round(last.end * 1000);
 }
 
-/** One that is over is processed once more, with what comes late. */
+/** Makes an ended conversation accept late additions, and be processed again. */
 export async function reopenIn(tx: Stores, conversation: Conversation, now: number): Promise<void> {
   const { userId, id, status } = conversation;
-  // Its pipeline may have read the transcript already, and would not see what is added.
+  // The pipeline may have read the transcript already, and would miss the additions.
   if (status === 'processing')
     throw new AppError('unavailable', 'The conversation is being processed; try again when that is done');
   const patch = {
@@ -169,7 +173,7 @@ export async function reopenIn(tx: Stores, conversation: Conversation, now: numb
   await enqueueFinish(tx, conversation, now);
 }
 
-/** Discarded by the pipeline, not by its owner: see `Conversations.discard`. */
+/** Whether the pipeline, not the owner, discarded it: see `Conversations.discard`. */
 export function hadNothing({ status, discarded, structured }: Conversation): boolean {
   return status === 'completed' && discarded && structured.title === '';
 }
@@ -182,7 +186,10 @@ export async function enqueueFinish(
   await tx.jobs.enqueue({ kind: FINISH_JOB, key: id, runAt, payload: { userId, conversationId: id } });
 }
 
-/** Has the structure of one that is over made anew; until then it is provisional. Asked for again, it waits anew. */
+/**
+ * Schedules another structure for an ended conversation; until then the present one is provisional. A further request
+ * restarts the delay.
+ */
 export async function reprocessIn(
   tx: Stores,
   { userId, id, structured }: Pick<Conversation, 'userId' | 'id' | 'structured'>,

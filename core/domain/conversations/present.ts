@@ -1,4 +1,4 @@
-/** Conversations as they are shown: with the name of their folder and, asked for, their transcript. */
+/** Presents conversations with the name of their folder and, on request, their transcript. */
 import type { z } from 'zod';
 import type { Conversation, Segment, User } from '../../contract/model.ts';
 import { AppError } from '../../runtime/errors.ts';
@@ -12,17 +12,17 @@ import type { Conversations } from './conversations.ts';
 
 type Json = z.input<typeof ConversationJson>;
 type Transcript = AsyncIterable<z.input<typeof SegmentJson>>;
-/** One whose transcript is read while it is written. */
+/** A conversation whose transcript is read while the response is written. */
 type StreamedJson = Omit<Json, 'transcript_segments'> & { transcript_segments?: Transcript };
 
 export interface Presenter {
   /** Without transcripts. */
   present(user: User, found: Conversation[]): Promise<Json[]>;
-  /** The whole of one, in memory. `not_found` where there is none. */
+  /** A whole conversation in memory. `not_found`. */
   presentOne(user: User, found: Conversation | null, withTranscript: boolean): Promise<Json>;
-  /** The same, with a transcript that is read as it is asked for. */
+  /** A conversation whose transcript is read on demand. */
   streamOne(user: User, found: Conversation | null, withTranscript: boolean): Promise<StreamedJson>;
-  /** @param maxSegments of each transcript; null: without transcripts */
+  /** @param maxSegments maximum of each transcript; null: without transcripts */
   stream(
     user: User,
     found: AsyncIterable<Conversation>,

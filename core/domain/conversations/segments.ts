@@ -3,36 +3,36 @@ import { AppError } from '../../runtime/errors.ts';
 import { newId } from '../ids.ts';
 import type { VoiceUpdate } from '../speech/voices.ts';
 
-/** Silence between two pieces of one speaker that still leaves them one segment, in seconds, exclusive. */
+/** Pauses shorter than this, in seconds, do not divide a speaker's segment. */
 const MAX_PAUSE_S = 3;
-/** A segment is at most this long. */
+/** Maximum length of a segment in seconds. */
 const MAX_SEGMENT_S = 60;
-/** The number in it is the speaker's. */
+/** Form of a speaker label, with the speaker's number. */
 export const SPEAKER = /^SPEAKER_(\d{1,9})$/;
 
-/** Something that was said, as the recogniser finalised it. */
+/** A piece of speech in its final form, as the recogniser returned it. */
 export interface Piece {
   text: string;
   /** Epoch ms. */
   startAt: number;
   /** Epoch ms. */
   endAt: number;
-  /** `SPEAKER_00` and up. */
+  /** `SPEAKER_00`, `SPEAKER_01` and so on. */
   speaker: string;
-  /** Absent: the number in `speaker`. */
+  /** Absent: derived from `speaker`. */
   speakerId?: number;
-  /** Said by the owner; absent: no. */
+  /** Spoken by the owner; absent: no. */
   isUser?: boolean;
   /** The known person who said it. */
   personId?: string | null;
-  /** In which it was said, as far as the recogniser heard. */
+  /** Language, as far as the recogniser detected it. */
   language?: string;
   sttProvider: string | null;
-  /** Update to its voice. */
+  /** Change to the stored voice of its speaker. */
   voice?: VoiceUpdate;
 }
 
-/** Where pieces are added. */
+/** The conversation to which pieces are added. */
 interface Place {
   userId: string;
   conversationId: string;
@@ -44,8 +44,8 @@ interface Place {
 }
 
 /**
- * The segments that these pieces make, new ones and the changed `last`. Consecutive pieces of one speaker less than 3 s
- * apart are one segment of at most 60 s; it keeps its id.
+ * Joins pieces to segments; returns the new ones and the changed `last`. Consecutive pieces of one speaker less than
+ * 3 s apart form one segment of at most 60 s, which keeps its id.
  */
 export function addPieces(place: Place, pieces: Piece[]): Segment[] {
   const changed = new Map<string, Segment>();
@@ -104,12 +104,12 @@ function join(last: Segment, next: Segment): Segment {
   };
 }
 
-/** The label of a speaker's number. */
+/** Returns the label for a speaker's number. */
 export function speakerOf(number: number): string {
   return `SPEAKER_${String(number).padStart(2, '0')}`;
 }
 
-/** The number of a speaker; `invalid_request` where it is not of that form. */
+/** Returns the number in a speaker's label; `invalid_request` where it has another form. */
 export function numberOf(speaker: string): number {
   const digits = SPEAKER.exec(speaker)?.[1];
   if (!digits)

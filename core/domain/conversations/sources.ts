@@ -1,4 +1,4 @@
-/** Where a conversation can come from: the wire's `source` values. The configuration adds others. */
+/** Sources of conversations: the wire's `source` values. The configuration adds others. */
 export const SOURCES: ReadonlySet<string> = new Set([
   'external_integration',
   'phone',
@@ -24,7 +24,7 @@ export const SOURCES: ReadonlySet<string> = new Set([
   'rayban_meta',
 ]);
 
-/** The source as it is stored: any that is not among these, or absent, is `unknown`. */
+/** Returns the source to store: one that is absent or not in the list is `unknown`. */
 export function knownSource(source: string | undefined, sources: ReadonlySet<string>): string {
   return source !== undefined && sources.has(source) ? source : 'unknown';
 }

@@ -9,7 +9,7 @@ import { writable } from './edits.ts';
 import { reprocessIn } from './lifecycle.ts';
 import { numberOf, type Piece } from './segments.ts';
 
-/** Samples of one person; the oldest makes room. */
+/** Maximum stored samples of one person; the oldest is deleted. */
 const MAX_SAMPLES = 20;
 /** Seconds of speech that a sample needs. */
 const SAMPLE_SECONDS = 2;
@@ -20,7 +20,7 @@ export interface SpeakerAssignment {
   speakerId: number;
   /** `user`: the owner; null: nobody that is known. */
   personId: string | null;
-  /** Further segments that are this person's, whoever they were said to be of. */
+  /** Further segments to assign to this person, whoever they were attributed to. */
   segmentIds?: readonly string[];
 }
 
@@ -31,8 +31,8 @@ interface Named {
 }
 
 /**
- * Gives pieces the names that their voices have, and keeps what is new of these. What was said before by a voice that is
- * recognised just now gets its name, too: these segments are in `changed`.
+ * Assigns the names of known voices to pieces, and stores updates to the voices. Earlier segments of a voice that is
+ * recognised only now get its name as well: they are in `changed`.
  */
 export async function nameVoicesIn(
   tx: Stores,
@@ -121,7 +121,7 @@ export async function changeVoiceIn(
   return changed;
 }
 
-/** One sample of each voice of a conversation: whoever it is of now. */
+/** Keeps one sample of each voice in a conversation, for whoever it belongs to now. */
 export async function learnIn(tx: Stores, voice: Voice, isSomeone: boolean, now: number): Promise<void> {
   const { userId, conversationId, speakerId, space, vector, seconds } = voice;
   const all = await tx.voices.samples(userId);
@@ -148,7 +148,7 @@ export async function learnIn(tx: Stores, voice: Voice, isSomeone: boolean, now:
   });
 }
 
-/** Not recorded by the owner, which makes no room for anything. */
+/** Samples that were not recorded by the owner; only these are deleted to make room. */
 function isLearnt({ conversationId }: VoiceSample): boolean {
   return conversationId !== null;
 }

@@ -12,7 +12,7 @@ export interface Said {
 }
 
 export interface Statistics {
-  /** Every day of the span, the first one first. */
+  /** Every day of the period, the first one first. */
   days: ({ date: string } & Said)[];
   /** Words by the hour of the day at which they began. */
   hours: number[];
@@ -24,8 +24,8 @@ export interface Statistics {
 const UNKNOWN = 'unknown';
 
 /**
- * Counts the conversations that began on the last so many days of this time zone, up to `now`. Reads their transcripts
- * piece by piece; other work has its turn meanwhile.
+ * Counts the conversations that began on the last days of this time zone, up to `now`. Reads their transcripts piece
+ * by piece, and yields to other work in between.
  */
 export async function statisticsOf(
   conversations: Pick<Conversations, 'list' | 'transcript' | 'speakerNames'>,

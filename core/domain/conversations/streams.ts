@@ -1,4 +1,4 @@
-/** The rows of streams: each step inside a transaction of its caller. */
+/** Rows of streams: each step inside a transaction of its caller. */
 
 import type { Stream, StreamProgress } from '../../contract/model.ts';
 import type { Stores } from '../../contract/plugin.ts';
@@ -6,24 +6,24 @@ import { AppError } from '../../runtime/errors.ts';
 import { derivedId, newId } from '../ids.ts';
 import type { OpenRequest } from './lifecycle.ts';
 
-/** A recording of one channel, or of two that are told apart: its owner, and the other side. */
+/** Channels of a recording: its only one, or two with separate sides, the owner and the other. */
 const ONE = 0;
 const OWNER = 1;
 const OTHER_SIDE = 2;
 
 /** Parameters of a live connection. */
 export interface ConnectRequest extends OpenRequest {
-  /** The client's own name of the recording; null: it cannot resume. */
+  /** The client's id of the recording; null: it cannot resume. */
   stream: string | null;
-  /** The row of a recording that is worked through without its client: late, it may be. */
+  /** Row of a recording that is processed without its client, possibly late. */
   streamId?: string;
   /** Audio format of one channel. */
   format: { codec: string; sampleRate: number; channels: 1 | 2 };
-  /** The two sides of a talk come as channels of their own. */
+  /** Whether the two sides of a call come as separate channels. */
   tagged: boolean;
   sttService: string | null;
   customStt: boolean;
-  /** Absent: the owner's voice is looked for. */
+  /** Absent: the owner is recognised by voice. */
   withProfile?: boolean;
 }
 
@@ -33,7 +33,7 @@ interface Progress {
   stream: { id: string; progress: StreamProgress } | null;
 }
 
-/** The first channel of the recording that this client names, if it was here before. */
+/** Returns the first channel of the recording that this client names, if it is known. */
 export async function findStream(
   tx: Stores,
   { userId, stream, streamId, tagged }: ConnectRequest,
@@ -42,7 +42,7 @@ export async function findStream(
   return stream === null ? null : tx.streams.byClientStream(userId, stream, tagged ? OWNER : ONE);
 }
 
-/** The rows of a connection, one per channel: the known ones, now in this conversation, or new ones. */
+/** Returns the rows of a connection, one per channel: known ones, moved to this conversation, or new ones. */
 export async function openStreams(
   tx: Stores,
   known: Stream | null,
@@ -57,7 +57,7 @@ export async function openStreams(
     channel: request.tagged ? OWNER : ONE,
   });
   if (!request.tagged) return [first];
-  const id = derivedId(`${first.id} ${OTHER_SIDE}`); // found again also where the client has no name for it
+  const id = derivedId(`${first.id} ${OTHER_SIDE}`); // so that it is found again also where the client has no id for it
   const other = await tx.streams.get(request.userId, id);
   return [first, await openStream(tx, other, { ...fresh, id, channel: OTHER_SIDE })];
 }
@@ -97,7 +97,7 @@ function setupOf(request: ConnectRequest) {
   return { sampleRate, channels, language, timeoutMs, ...wishes, recordedAt: recordedAt ?? null };
 }
 
-/** Moves the stream on. False: another connection has brought it further, and stored what was said until there. */
+/** Moves the stream on. False: another connection has moved it further, and stored what was said until there. */
 export async function advance(tx: Stores, { userId, stream }: Progress): Promise<boolean> {
   if (stream === null || (await tx.streams.advance(userId, stream.id, stream.progress))) return true;
   if (await tx.streams.get(userId, stream.id)) return false;

@@ -1,4 +1,4 @@
-/** The forms that overviews are given: those that come with the server, and those of each user. */
+/** Templates of overviews: built-in ones, and those of each user. */
 import type { Clock, Conversation, SummarySettings, SummaryTemplate } from '../../contract/model.ts';
 import type { Storage } from '../../contract/plugin.ts';
 import { AppError } from '../../runtime/errors.ts';
@@ -69,7 +69,7 @@ export type SummaryTemplates = ReturnType<typeof createSummaryTemplates>;
  * place.
  */
 export function createSummaryTemplates({ storage, clock }: { storage: Storage; clock: Clock }) {
-  /** The user's own, oldest first, then those that come with the server. */
+  /** Lists the user's own, oldest first, then the built-in ones. */
   async function list(userId: string): Promise<ShownTemplate[]> {
     return [...(await storage.summaries.list(userId)).map(shown), ...BUILT_IN];
   }
@@ -107,7 +107,7 @@ export function createSummaryTemplates({ storage, clock }: { storage: Storage; c
     return { ...before, ...changes, updatedAt };
   }
 
-  /** Conversations that were summed up by it stay as they are. `not_found`; `conflict` as above. */
+  /** Deletes a template; conversations that used it stay as they are. `not_found`; `conflict` as above. */
   async function remove(userId: string, id: string): Promise<void> {
     own(await get(userId, id));
     await storage.summaries.remove(userId, id);
@@ -117,7 +117,7 @@ export function createSummaryTemplates({ storage, clock }: { storage: Storage; c
     return (await storage.summaries.settings(userId)) ?? { userId, language: null };
   }
 
-  /** How the owner of a conversation wants it summed up. A template that is gone is none. */
+  /** Returns the template and language that the owner of a conversation wants. A deleted template counts as none. */
   async function wishesFor({ userId, structured }: Conversation): Promise<SummaryWishes> {
     const [templates, { language }] = await Promise.all([list(userId), settings(userId)]);
     const chosen = templates.find(({ id }) => id === structured.templateId);

@@ -1,4 +1,4 @@
-/** Assignments of voices to people, in one conversation or in many, and their undoing. */
+/** Assignments of voices to people, in one conversation or in many, and undoing them. */
 
 import type { Clock, Segment, Voice, VoiceAssignment, VoiceChange } from '../../contract/model.ts';
 import type { SpeakerModel, Storage, Stores } from '../../contract/plugin.ts';
@@ -18,7 +18,7 @@ import {
 
 /** The durable job that names a voice in many conversations; its key is the assignment. */
 export const VOICE_JOB = 'voices.assign';
-/** An assignment can be undone for so long. */
+/** How long an assignment can be undone. */
 const UNDO_MS = 7 * 24 * 3_600_000;
 const DAY_MS = 24 * 3_600_000;
 const PAGE = 50;
@@ -33,7 +33,7 @@ export function createVoiceAssignments({
   clock,
 }: {
   storage: Storage;
-  /** Null: none works now. */
+  /** Null: none runs now. */
   speakers(): SpeakerModel | null;
   events: EventBus;
   clock: Clock;
@@ -88,7 +88,7 @@ export function createVoiceAssignments({
     return { commit: tx => concludeIn(tx, found) };
   };
 
-  /** A voice that its owner has named is left alone. */
+  /** A voice that the owner has named is not changed. */
   async function assignOther(
     assignment: VoiceAssignment,
     { conversationId, speakerId }: Voice,
@@ -110,8 +110,8 @@ export function createVoiceAssignments({
   }
 
   /**
-   * Takes an assignment back: what was said has the names that it had, and nothing is learnt from it. What was assigned
-   * anew since stays. `not_found`, `conflict` past seven days, or while it is still carried out.
+   * Undoes an assignment: segments get back the names that they had, and nothing is learnt from it. Later assignments
+   * stay. `not_found`, `conflict` after seven days, or while it is still being carried out.
    */
   async function undo(userId: string, id: string): Promise<VoiceAssignment> {
     const { undone, changed } = await storage.transaction('undo assignment', async tx => {
@@ -137,7 +137,7 @@ export function createVoiceAssignments({
     assign,
     undo,
     run,
-    /** It ends as far as it has come: what was named stays, and can be undone. */
+    /** Stops it where it is: what was named stays, and can be undone. */
     async givenUp({ payload }: Parameters<JobHandler>[0]): Promise<void> {
       const userId = String(payload.userId);
       await storage.transaction('end assignment', async tx => {
@@ -174,7 +174,7 @@ async function referenceIn(
   throw new AppError('conflict', 'Nothing is known of this voice, by which others could be found');
 }
 
-/** As sure as a name has to be. */
+/** Similarity that a name requires. */
 function isSame(voice: Voice, reference: Voice, model: SpeakerModel): boolean {
   const { vector, space } = reference;
   if (!vector || !voice.vector || space !== model.id || voice.space !== model.id) return false;
@@ -190,7 +190,7 @@ async function concludeIn(tx: Stores, { userId, id }: VoiceAssignment): Promise<
   await tx.voices.putAssignment({ ...found, state: 'done', conversations, segments });
 }
 
-/** One voice as it was, where it still is as the assignment left it. Answers what has changed. */
+/** Restores one voice where it is still as the assignment left it. Returns the changed segments. */
 async function restoreIn(
   tx: Stores,
   { isUser, personId }: VoiceAssignment,

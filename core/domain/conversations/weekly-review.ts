@@ -7,7 +7,7 @@ import { dayAfter, instantOf, wallTime } from '../wall-clock.ts';
 const DAYS = 7;
 const PAGE = 200;
 const MAX_CONVERSATIONS = 1000;
-/** Conversations, tasks and appointments that are named; all of them are counted. */
+/** Maximum conversations, tasks and appointments that are listed; all of them are counted. */
 const MAX_NAMED = 50;
 const MAX_TASKS = 1000;
 const MAX_GOALS = 100;
@@ -31,7 +31,7 @@ export interface WeeklyReview {
 
 export type WeeklyReviews = ReturnType<typeof createWeeklyReviews>;
 
-/** Reviews a week from what was understood: no model is asked, and nothing is stored. */
+/** Reviews a week from stored structures: no model is asked, and nothing is stored. */
 export function createWeeklyReviews({
   storage,
   notifications,
@@ -119,7 +119,7 @@ function lengthOf({ startedAt, finishedAt, createdAt }: Conversation): number {
   return (finishedAt ?? createdAt) - (startedAt ?? createdAt);
 }
 
-/** Each once, also where several conversations speak of it. */
+/** Removes duplicates of several conversations. */
 function eventsOf(found: readonly Conversation[], from: number, to: number): WeeklyReview['events'] {
   const events = new Map<string, WeeklyReview['events'][number]>();
   for (const { id, structured } of found)

@@ -25,7 +25,7 @@ export interface ReportedDevice {
   notes: string[];
 }
 
-/** All wearables of one bridge, and what its buttons did since the report before. */
+/** All wearables of one bridge, and the presses of their buttons since the last report. */
 export interface BridgeReport {
   bridge: { id: string; name: string; version: string | null };
   devices: ReportedDevice[];
@@ -33,15 +33,15 @@ export interface BridgeReport {
   buttons: { id: string; button: DeviceButton; at: number }[];
 }
 
-/** Devices per account. */
+/** Maximum devices per account. */
 const MAX_DEVICES = 100;
-/** Percent, at which a battery is low, and from which it is charged again. */
+/** Percentages at which a battery becomes low, and at which it counts as charged again. */
 const LOW = 15;
 const CHARGED = 25;
-/** A bridge tells of its wearables each minute; one that says nothing for so long is gone. */
+/** A bridge reports each minute; one that has been silent for this long counts as gone. */
 const SILENT_MS = 180_000;
 const SWEPT_AT_ONCE = 500;
-/** Events that notifications and webhooks receive. `changed` and `removed` concern displays alone. */
+/** Events that notifications and webhooks receive. `changed` and `removed` only concern displays. */
 const TOLD: ReadonlySet<DeviceHappening['kind']> = new Set([
   'connected',
   'disconnected',
@@ -56,7 +56,7 @@ interface Happened {
 
 export type Devices = ReturnType<typeof createDevices>;
 
-/** The wearables of each account: what bridges tell of them, and what their owners call them. The only writer. */
+/** The wearables of each account: the reports of bridges, and the names that owners give. The only writer. */
 export function createDevices({
   storage,
   clock,
@@ -68,7 +68,7 @@ export function createDevices({
   events: EventBus;
   notifications: Pick<Notifications, 'tellIn'>;
 }) {
-  /** Stores what happened, and tells of it once that is committed. */
+  /** Stores what happened, and emits events after the commit. */
   async function change(userId: string, what: string, work: (tx: Stores) => Promise<Happened[]>) {
     const happened = await storage.transaction(what, async tx => {
       const all = await work(tx);
@@ -101,7 +101,7 @@ export function createDevices({
     }
   }
 
-  /** Stores a bridge's report. A device of this bridge that is missing from it is gone. */
+  /** Stores a bridge's report. A device of this bridge that is missing from it is disconnected. */
   async function report(userId: string, { bridge, devices, buttons }: BridgeReport): Promise<void> {
     const now = clock.now();
     await change(userId, 'report devices', async tx => {
@@ -146,7 +146,7 @@ export function createDevices({
     /** Oldest first. */
     list: (userId: string): Promise<Device[]> => storage.devices.list(userId),
 
-    /** Null: as it calls itself. `not_found`. */
+    /** Renames a device; null: its advertised name. `not_found`. */
     async rename(userId: string, id: string, name: string | null): Promise<Device> {
       await change(userId, 'rename device', async tx => {
         const device = { ...(await deviceIn(tx, userId, id)), name };
@@ -156,7 +156,7 @@ export function createDevices({
       return get(userId, id);
     },
 
-    /** It is back as soon as a bridge that carries it tells of it again. `not_found`. */
+    /** Deletes a device. It returns as soon as a bridge reports it again. `not_found`. */
     forget: (userId: string, id: string): Promise<void> =>
       change(userId, 'forget device', async tx => {
         const device = await deviceIn(tx, userId, id);
@@ -164,7 +164,7 @@ export function createDevices({
         return [{ device, happening: { kind: 'removed', at: clock.now(), button: null } }];
       }),
 
-    /** Called each minute: what bridges had that are silent is gone. */
+    /** Called each minute: disconnects the devices of silent bridges. */
     async sweep(): Promise<void> {
       const before = clock.now() - SILENT_MS;
       for (const { userId, id } of await storage.devices.silent(before, SWEPT_AT_ONCE))
@@ -177,7 +177,7 @@ export function createDevices({
   };
 }
 
-/** A bridge that does not have it says nothing of one that another bridge has, or that never was connected. */
+/** Whether a report counts. A disconnection counts only from the bridge that had the device. */
 function isNews(before: Device | null, { state }: ReportedDevice, bridgeId: string, now: number): boolean {
   if (state !== 'disconnected') return true;
   if (!before) return false;

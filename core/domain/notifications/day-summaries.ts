@@ -1,11 +1,11 @@
-/** The summaries of days that were made, one of each user and day. */
+/** Stored summaries of days, one for each user and day. */
 import { z } from 'zod';
 import type { PluginStateStore, Storage } from '../../contract/plugin.ts';
 import { AppError } from '../../runtime/errors.ts';
 
-/** No plugin can have this name: its state is core's own. */
+/** Key for core's own state, which no plugin's name can equal. */
 export const DAY_SUMMARIES = 'core.day-summary';
-/** Conversations, and tasks, that one summary names. */
+/** Maximum conversations, and tasks, in one summary. */
 const MAX_IDS = 300;
 
 const DaySummary = z.object({
@@ -37,7 +37,7 @@ export function createDaySummaries({ storage }: { storage: Pick<Storage, 'plugin
   }
 
   return {
-    /** The latest day first, each read as it is asked for. */
+    /** Lists summaries, the latest day first, reading each on demand. */
     async list(
       userId: string,
       { limit, offset }: { limit: number; offset: number },
@@ -55,7 +55,7 @@ export function createDaySummaries({ storage }: { storage: Pick<Storage, 'plugin
 }
 const DAY = /^\d{4}-\d\d-\d\d$/;
 
-/** Stores the summary of a day within a transaction; what was told of that day before stays, in front of it. */
+/** Stores a day's summary in the caller's transaction; an earlier summary of that day is kept in front of it. */
 export async function addDaySummaryIn(
   { pluginState }: { pluginState: PluginStateStore },
   userId: string,
@@ -69,7 +69,7 @@ export async function addDaySummaryIn(
     throw new AppError('conflict', 'Another process is summarising this day');
 }
 
-/** Forgets all of a user: the summaries, and how far they have come. */
+/** Deletes a user's summaries and their progress. */
 export async function forgetDaySummariesIn(
   { pluginState }: { pluginState: PluginStateStore },
   userId: string,
@@ -91,7 +91,7 @@ function joined(before: Stored, fresh: Stored): Stored {
   };
 }
 
-/** The days of one user, so that no list looks at those of others. */
+/** Key prefix of one user, so that lists read no one else's summaries. */
 function ownerOf(userId: string): string {
   return `${DAY_SUMMARIES}/${userId}`;
 }

@@ -8,7 +8,7 @@ export interface Mute {
   name: string;
 }
 
-/** No plugin can have this name: its state is core's own. */
+/** Key for core's own state, which no plugin's name can equal. */
 const OWNER = 'core.notifications';
 const KEY = 'mute-links';
 const SECRET_BYTES = 32;
@@ -16,13 +16,13 @@ const SEAL_BYTES = 16;
 const MAX_TOKEN_CHARS = 500;
 
 /**
- * Tokens that switch one kind of notifications off for one user, and can do nothing else. They are signed, not stored,
- * and hold for ever: a mail is read when it is read.
+ * Tokens that mute one kind of notification for one user, and allow nothing else. They are signed rather than stored,
+ * and never expire, because mail may be read late.
  */
 export function createMuteLinks() {
   let secret: Buffer | null = null;
 
-  /** One for all servers of a database. What was made in a transaction is taken when it has been committed. */
+  /** The signing key, shared by all servers of a database. One created in a transaction is used after the commit. */
   async function secretIn({ pluginState }: Pick<Stores, 'pluginState'>): Promise<Buffer> {
     if (secret) return secret;
     const stored = await pluginState.get(OWNER, KEY);
@@ -40,7 +40,7 @@ export function createMuteLinks() {
     return `${text}.${seal(await secretIn(stores), text).toString('base64url')}`;
   }
 
-  /** `not_found` for a token that was not made here. */
+  /** `not_found` for a token with an invalid signature. */
   async function read(stores: Pick<Stores, 'pluginState'>, token: string): Promise<Mute> {
     const [text = '', signature = ''] = token.length > MAX_TOKEN_CHARS ? [] : token.split('.');
     const given = Buffer.from(signature, 'base64url');

@@ -8,14 +8,14 @@ import { isTimeZone, nextTime, spanEnd } from '../wall-clock.ts';
 /** The operator's defaults for users without settings of their own. */
 export interface NotificationDefaults {
   timeZone: string;
-  /** Notifications of one app that are sent to one user in an hour. */
+  /** Default maximum of one app's notifications to one user in an hour. */
   perAppPerHour: number;
   daySummaryAt: number | null;
 }
 
 export type SettingsEdit = Partial<Omit<NotificationSettings, 'userId'>>;
 
-/** Entries in the list of muted names, and in the budgets. */
+/** Maximum entries in the list of muted names, and in the limits per app. */
 const MAX_ENTRIES = 200;
 const MAX_NAME_CHARS = 100;
 const MAX_BUDGET = 1000;
@@ -32,7 +32,7 @@ export async function settingsOf(
   );
 }
 
-/** `invalid_request`, with the field and what it should be. */
+/** `invalid_request`, with the field and the allowed values. */
 export function edited(before: NotificationSettings, changes: SettingsEdit): NotificationSettings {
   const after = { ...before, ...changes };
   const { timeZone, quietHours, digestAt, daySummaryAt, muted, budgets } = after;
@@ -71,8 +71,8 @@ export function muteNameOf({ appId, event }: Pick<Notification, 'appId' | 'event
 }
 
 /**
- * Until when a notification of this instant is kept back: for the digest, unless it is of no use later, and at all
- * events to the end of quiet hours. Null: not at all.
+ * Returns the time until which a notification is held: for the digest, unless it would be useless by then, and in any
+ * case to the end of quiet hours. Null: it is sent now.
  */
 export function heldUntil(
   { timeZone, quietHours, digestAt }: NotificationSettings,

@@ -8,6 +8,7 @@ import type {
 } from '../../contract/model.ts';
 import type { NotificationFilter, NotificationMessage, Storage, Stores } from '../../contract/plugin.ts';
 import { AppError } from '../../runtime/errors.ts';
+import type { EventBus } from '../../runtime/events.ts';
 import type { JobHandler } from '../../runtime/jobs.ts';
 import { deliverIn, lookAtDayIn } from '../apps/deliveries.ts';
 import { isId, newId } from '../ids.ts';
@@ -22,7 +23,7 @@ import {
   settingsOf,
 } from './notification-settings.ts';
 
-/** Sends what was kept back, when its time has come; its key is the user. */
+/** Job that sends held notifications at their time; its key is the user. */
 export const RELEASE_JOB = 'notification.release';
 
 /** Notification to send. */
@@ -30,10 +31,10 @@ export interface Telling {
   /** App that sends it; null: the server itself. */
   appId: string | null;
   event: string;
-  /** For people: why they are told, and by what rule. */
+  /** Explanation for people: the rule that caused it. */
   rule: string;
   title: string;
-  /** May come from anyone. */
+  /** Untrusted text. */
   text: string;
   data?: Record<string, unknown>;
 }
@@ -41,17 +42,18 @@ export interface Telling {
 const MAX_TITLE_CHARS = 200;
 const MAX_TEXT_CHARS = 4000;
 const HOUR_MS = 3_600_000;
-/** More than so many that quiet hours kept back are told as one. */
+/** Maximum number of notifications from quiet hours that are sent one by one; more are sent as one. */
 const MAX_SINGLE = 5;
-/** Released at once; the rest right after. */
+/** Number that is released in one run; the rest follows at once. */
 const MAX_RELEASED = 200;
 const MAX_LINE_CHARS = 200;
 const LATEST = Number.MAX_SAFE_INTEGER;
 const SELF = 'Earshot';
 
-/** By event; the others are `normal`. What is `high` is of no use in tomorrow's digest. */
+/** Priority by event; other events are `normal`. A `high` one would be useless in tomorrow's digest. */
 const URGENCY: Readonly<Record<string, NotificationMessage['urgency']>> = {
   action_item_reminder: 'high',
+  disk_full: 'high',
   action_item_delete: 'low',
   day_summary: 'low',
   digest: 'low',
@@ -66,21 +68,30 @@ const WORDS: Readonly<Record<string, string>> = {
   hook_message: 'what your own webhooks say',
   day_summary: 'what a day brought',
   device_battery_low: 'wearables that need charging',
+  home_message: 'what your smart home says',
+  disk_low: 'a disk of the server that is almost full',
+  disk_full: 'a disk of the server that is full',
+  backup_failed: 'backups of the server that failed',
 };
 
 export type Notifications = ReturnType<typeof createNotifications>;
 
-/** All that users are told: it stays in their inbox, and goes to their channels when and as they want. The only way. */
+/**
+ * Notifications to users: they are kept in the inbox, and sent to the user's channels according to the settings.
+ * Nothing else notifies users.
+ */
 export function createNotifications({
   storage,
   clock,
+  events,
   defaults,
   publicUrl,
 }: {
   storage: Storage;
   clock: Clock;
+  events: EventBus;
   defaults: NotificationDefaults;
-  /** Under which everyone reaches this server, without a slash at its end; null: it has none. */
+  /** Public address of the server, without a slash at its end; null: not configured. */
   publicUrl: string | null;
 }) {
   const links = createMuteLinks();
@@ -153,7 +164,7 @@ export function createNotifications({
     return tx.jobs.enqueue({ kind: RELEASE_JOB, key: userId, runAt: at, payload: { userId } });
   }
 
-  /** Sends what may be sent now, by the settings of now, and sees to it that the rest is looked at in time. */
+  /** Sends what may be sent under the present settings, and schedules the next look at the rest. */
   async function releaseIn(tx: Stores, userId: string): Promise<void> {
     const now = clock.now();
     const settings = await settingsOf(tx, userId, defaults);
@@ -170,7 +181,7 @@ export function createNotifications({
       else if (silence === null) ready.push(notification);
     }
     const areMore = held.length === MAX_RELEASED && later.length < held.length;
-    if (areMore) later.push(now); // behind those that still wait there are none that need not
+    if (areMore) later.push(now); // all that follow must wait, too
     await sendTogether(tx, ready, settings.digestAt !== null);
     if (later.length > 0) await releaseAt(tx, userId, Math.min(...later));
   }
@@ -178,7 +189,7 @@ export function createNotifications({
   function keptUntil(settings: NotificationSettings, held: Notification, now: number): number | null {
     const until = heldUntil(settings, held.createdAt, isUrgent(held));
     if (until !== null && until > now) return until;
-    return heldUntil({ ...settings, digestAt: null }, now, true); // its time has come, and may be quiet
+    return heldUntil({ ...settings, digestAt: null }, now, true); // its time has come, but may be within quiet hours
   }
 
   async function sendTogether(tx: Stores, ready: readonly Notification[], isDigest: boolean): Promise<void> {
@@ -240,7 +251,7 @@ export function createNotifications({
       return storage.notifications.list(userId, filter);
     },
 
-    /** Resolves to how many were not read before, and how many are not read now. */
+    /** Marks notifications as read. Resolves to how many were unread before, and how many still are. */
     async markRead(
       userId: string,
       ids: readonly string[] | 'all',
@@ -255,12 +266,12 @@ export function createNotifications({
 
     settings: (userId: string): Promise<NotificationSettings> => settingsOf(storage, userId, defaults),
 
-    /** Changes the settings, and judges held notifications anew. `invalid_request`. */
+    /** Changes the settings, and reschedules held notifications. `invalid_request`. */
     async changeSettings(userId: string, changes: SettingsEdit): Promise<NotificationSettings> {
       return change(userId, before => edited(before, changes));
     },
 
-    /** Nothing of these apps, and of these events of the server itself, is sent from now on. */
+    /** Mutes these apps, and these events of the server itself. */
     mute: (userId: string, names: readonly string[]): Promise<NotificationSettings> =>
       change(userId, before => edited(before, { muted: [...before.muted, ...names] })),
 
@@ -281,7 +292,7 @@ export function createNotifications({
       };
     },
 
-    /** Forgets what is from before this instant (epoch ms). */
+    /** Deletes notifications that are older than this (epoch ms). */
     async prune(before: number): Promise<void> {
       while ((await storage.notifications.prune(before, MAX_RELEASED)) === MAX_RELEASED);
     },
@@ -292,14 +303,17 @@ export function createNotifications({
     edit: (before: NotificationSettings) => NotificationSettings,
   ): Promise<NotificationSettings> {
     const now = clock.now();
+    let isZoneNew = false;
     const after = await storage.transaction('change notification settings', async tx => {
       const before = await settingsOf(tx, userId, defaults);
       const settings = edit(before);
+      isZoneNew = settings.timeZone !== before.timeZone;
       await tx.notifications.putSettings(settings);
       if ((await tx.notifications.held(userId, LATEST, 1)).length > 0) await releaseAt(tx, userId, now);
       await lookAtDayIn(tx, userId, now);
       return settings;
     });
+    if (isZoneNew) events.emit('zone.changed', { userId });
     return after;
   }
 }

@@ -8,12 +8,12 @@ import { MAX_PHOTOS, reprocessIn } from '../conversations/lifecycle.ts';
 import { isId, newId } from '../ids.ts';
 import { index } from '../search/passages.ts';
 
-/** The durable job that has a photo described; its key is the photo. */
+/** Durable job that has a photo described; its key is the photo. */
 export const DESCRIBE_JOB = 'photo.describe';
-/** The durable job that makes descriptions findable; its key is the conversation. */
+/** Durable job that indexes descriptions for search; its key is the conversation. */
 export const PHOTO_INDEX_JOB = 'photo.index';
 
-/** Several descriptions that come one after the other are indexed at once. */
+/** Delay, so that several descriptions in quick succession are indexed together. */
 const INDEX_AFTER_MS = 2000;
 const SWEPT_AT_ONCE = 500;
 const MAX_DESCRIPTION_CHARS = 2000;
@@ -29,7 +29,7 @@ interface Prepared {
   blurred: boolean;
 }
 
-/** Where the files of photos are. */
+/** Storage of the files. */
 interface Files {
   place(userId: string, id: string): Promise<Record<PhotoSize, string>>;
   settle(userId: string): Promise<void>;
@@ -41,16 +41,16 @@ interface Files {
 
 export interface PhotoRequest {
   userId: string;
-  /** One that goes on. */
+  /** Id of a running conversation. */
   conversationId: string;
-  /** Path of the picture as it came. */
+  /** Path of the original picture. */
   from: string;
   takenAt: number;
 }
 
 export type Photos = ReturnType<typeof createPhotos>;
 
-/** The only writer of photos: a row each, and two files beside the database. */
+/** The only writer of photos: a row each, and two files next to the database. */
 export function createPhotos({
   storage,
   clock,
@@ -64,13 +64,13 @@ export function createPhotos({
   clock: Clock;
   events: EventBus;
   files: Files;
-  /** Checks a picture, and writes it upright and small, without its metadata. */
+  /** Checks a picture, and writes upright copies in full and small size, without metadata. */
   prepare(request: { from: string; to: string; small: string }): Promise<Prepared>;
   /** Bytes of all photos of one account. */
   maxBytesPerUser: number;
   log: Log;
 }) {
-  /** Photos that have files, and no row yet. */
+  /** Photos whose files exist, but whose row does not yet. */
   const unsettled = new Set<string>();
 
   /**
@@ -141,7 +141,7 @@ export function createPhotos({
     });
   }
 
-  /** For good. `not_found`, `locked`. */
+  /** Deletes a photo for good. `not_found`, `locked`. */
   async function remove(userId: string, id: string): Promise<void> {
     const photo = isId(id) ? await storage.photos.get(userId, id) : null;
     if (!photo) throw new AppError('not_found', 'Photo not found');
@@ -154,7 +154,7 @@ export function createPhotos({
     events.emit('changed', { userId, kind: 'conversation', id: photo.conversationId, change: 'changed' });
   }
 
-  /** Stores what a model sees in it; null: nothing worth keeping. One that is gone by now stays gone. */
+  /** Stores a model's description; null: nothing worth keeping. A photo that was deleted meanwhile stays deleted. */
   async function describe(photo: Photo, seen: string | null): Promise<void> {
     const { userId, id } = photo;
     const description = seen === null ? null : [...seen.trim()].slice(0, MAX_DESCRIPTION_CHARS).join('');
@@ -167,7 +167,9 @@ export function createPhotos({
     if (changed) events.emit('photo.described', { photo: changed });
   }
 
-  /** Makes the descriptions of a conversation findable, once it is over; those without words are named by them. */
+  /**
+   * Indexes the descriptions of an ended conversation for search; a conversation without words is named after them.
+   */
   async function indexAgain(userId: string, conversationId: string): Promise<void> {
     const conversation = await storage.conversations.get(userId, conversationId);
     if (conversation?.status !== 'completed') return;
@@ -176,7 +178,7 @@ export function createPhotos({
     await storage.transaction('name photos', tx => reprocessIn(tx, conversation, clock.now()));
   }
 
-  /** Removes files that no photo has: a process was ended between the two. */
+  /** Removes files without a row: the process ended between the two. */
   async function sweep(): Promise<void> {
     for (const userId of await files.users()) {
       const ids = (await files.ids(userId)).filter(id => !unsettled.has(id));

@@ -1,7 +1,7 @@
 /** The year, month, day, hour, minute and second that a recorder writes into a name, with or without separators. */
 const WALL_CLOCK =
   /(?<!\d)(20\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])[-_.T ]{0,3}([01]\d|2[0-3])[-_.:h]?([0-5]\d)[-_.:m]?([0-5]\d)(?!\d)/;
-/** Seconds since 1970, as apps of wearables write them: from 2001 on, and of ten digits until 2286. */
+/** Seconds since 1970, as apps of wearables write them, from 2001 to 2286: ten digits. */
 const EPOCH = /(?<!\d)(1\d{9})(?!\d)/;
 const MAX_CHARS = 300;
 

@@ -6,15 +6,15 @@ import { derivedId, isId, newId } from '../ids.ts';
 import { languageOf, MULTI } from '../languages.ts';
 import { timeInName } from './recorded-at.ts';
 
-/** The durable job that turns a recording into conversations; its key is the recording. */
+/** Durable job that turns a recording into conversations; its key is the recording. */
 export const RECORDING_JOB = 'recording.transcribe';
 
-/** Bytes of one file: ten hours of stereo in studio quality. */
+/** Maximum bytes of one file: ten hours of stereo in studio quality. */
 export const MAX_RECORDING_BYTES = 8 * 1024 ** 3;
-/** Bytes of all waiting files of one user. */
+/** Maximum bytes of all waiting files of one user. */
 const MAX_WAITING_BYTES = 64 * 1024 ** 3;
 const MAX_WAITING = 10_000;
-/** As a live connection's. */
+/** Pause that begins another conversation, in ms, as for a live connection. */
 const SILENCE_MS = { least: 2000, usual: 120_000, most: 14_400_000 };
 const MAX_NAME_CHARS = 200;
 /** Time for which finished recordings stay listed. */
@@ -23,26 +23,26 @@ const KEPT_MS = 30 * 24 * 3_600_000;
 export interface NewRecording {
   /** A file on this machine. */
   path: string;
-  /** It is moved away; absent: it is copied. */
+  /** True: the file is moved; absent: it is copied. */
   isTemporary?: boolean;
-  /** As its owner calls it: people see it, and its ending tells the codec of a file without a header. */
+  /** Name shown to people; its extension gives the codec of a file without a header. */
   name: string;
   /** Time of the first sample (epoch ms); null or absent: by its name, else by its end. */
   startedAt?: number | null | undefined;
   /** Time of the last sample (epoch ms), such as the time of the file; null or absent: the time of arrival. */
   endedAt?: number | null | undefined;
-  /** ISO 639-1, or `multi`, which is usual. */
+  /** ISO 639-1, or `multi`, the default. */
   language?: string | undefined;
   source?: string | undefined;
-  /** A pause of so long begins another conversation. */
+  /** A pause of this length begins another conversation. */
   silenceMs?: number | undefined;
-  /** The caller's own name of it: what comes again under the same name is stored once. */
+  /** The caller's id: the same id is stored once. */
   sessionId?: string | null | undefined;
 }
 
-/** Where recordings lie until they are text. */
+/** Storage of recordings until they are transcribed. */
 export interface RecordingFiles {
-  /** Puts a file in its place, where it survives a power loss. `not_found`, `storage_full`. */
+  /** Stores a file so that it survives a power loss. `not_found`, `storage_full`. */
   take(userId: string, id: string, from: { path: string; isTemporary: boolean }): Promise<void>;
   /** `not_found` where it cannot be read. */
   size(path: string): Promise<number>;
@@ -52,7 +52,7 @@ export interface RecordingFiles {
 
 export type Recordings = ReturnType<typeof createRecordings>;
 
-/** Audio files on their way to conversations. */
+/** Audio files that become conversations. */
 export function createRecordings({
   storage,
   clock,
@@ -88,7 +88,7 @@ export function createRecordings({
       return recording;
     } catch (error) {
       const stored = await storage.recordings.get(userId, id);
-      if (stored) return stored; // it came twice at once
+      if (stored) return stored; // two requests with the same id arrived at once
       await files.remove(userId, id);
       throw error;
     }
@@ -112,7 +112,7 @@ export function createRecordings({
     return found;
   }
 
-  /** Stops it, and deletes its file; conversations that were made of it stay. `not_found`. */
+  /** Stops it, and deletes its file; conversations made from it stay. `not_found`. */
   async function remove(userId: string, id: string): Promise<void> {
     await get(userId, id);
     await storage.transaction('delete recording', async tx => {
@@ -122,7 +122,7 @@ export function createRecordings({
     await files.remove(userId, id);
   }
 
-  /** The file goes once it is over. Resolves to false where the recording is gone. */
+  /** Deletes the file once the recording is finished. Resolves to false where the recording was deleted. */
   async function update(
     { userId, id }: Pick<Recording, 'userId' | 'id'>,
     patch: Parameters<Storage['recordings']['update']>[2],

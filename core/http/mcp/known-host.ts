@@ -2,13 +2,13 @@ import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { AppError } from '../../runtime/errors.ts';
 
-/** Names that no stranger can register: an attacker's page cannot have its own name resolve to this server. */
+/** Names that nobody can register, so an attacker's page cannot make its own name resolve to this server. */
 const PRIVATE_NAME = /^[^.]+$|\.(?:localhost|local|lan|home|internal|home\.arpa)$/;
 
 /**
- * Refuses, with `forbidden`, a request that a foreign web page may have a browser send (DNS rebinding, cross-origin
- * calls): Model Context Protocol, 2025-06-18, transports, security warning.
- * @param origins pages that may call, as browsers name them; `*`: all
+ * Refuses, with `forbidden`, a request that a foreign web page may have caused a browser to send (DNS rebinding,
+ * cross-origin calls): Model Context Protocol, 2025-06-18, transports, security warning.
+ * @param origins pages that may call, as browsers send them; `*`: all
  */
 export function createKnownHost({
   publicUrl,
@@ -41,7 +41,7 @@ export function createKnownHost({
   };
 }
 
-/** Without its port and brackets, in small letters; null where it is no host. */
+/** Returns the host without port and brackets, in lower case; null where it is invalid. */
 function nameOf(host: string): string | null {
   try {
     return new URL(`http://${host}`).hostname.replace(/^\[|\]$/g, '') || null;

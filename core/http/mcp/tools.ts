@@ -1,11 +1,13 @@
-/** The tools that MCP clients are offered. Each is one operation of the interface, with its scope and its limits. */
+/**
+ * The tools that MCP clients are offered. Each calls one operation of the interface, with its scope and its limits.
+ */
 import { z } from 'zod';
 
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 50;
-/** Transcript segments per answer. */
+/** Maximum number of transcript segments in an answer. */
 const PAGE_SEGMENTS = 200;
-/** Characters of JSON in one answer. A model reads no more at once. */
+/** Maximum characters of JSON in one answer: as much as a model reads at once. */
 const MAX_ANSWER_CHARS = 100_000;
 
 /** Request that a tool makes to an operation of the REST interface. */
@@ -18,14 +20,14 @@ interface OperationRequest {
 export interface Tool {
   name: string;
   title: string;
-  /** For the model: what it answers, and when to use it. */
+  /** Description for the model: what it returns, and when to use it. */
   description: string;
-  /** Its operation, by its id. */
+  /** Id of its operation. */
   operation: string;
   input: z.ZodObject;
   /** Whether it changes something. */
   writes: boolean;
-  /** @param given as the input schema has it */
+  /** @param given arguments that match the input schema */
   request(given: Record<string, unknown>): OperationRequest;
   /** Shapes the operation's response for a model, within the size that one can read. */
   answer(answered: unknown, given: Record<string, unknown>): Promise<object>;
@@ -41,13 +43,13 @@ const words = z.string().min(1).max(1000);
 const id = z.string().min(1).max(100);
 const moment = z.string().max(40);
 
-/** A list that is read page by page. */
+/** A list that is read in pages. */
 const listTool = (tool: Omit<Tool, 'writes' | 'request' | 'answer'>): Tool => ({
   ...tool,
   input: tool.input.extend({ limit, cursor }),
   writes: false,
   request({ limit, cursor, ...query }) {
-    return { query: { ...query, limit: Number(limit) + 1, offset: Number(cursor ?? 0) } }; // one more: is there a next page?
+    return { query: { ...query, limit: Number(limit) + 1, offset: Number(cursor ?? 0) } }; // one more than shown, to know whether there is another page
   },
   async answer(answered, given) {
     const from = Number(given.cursor ?? 0);
@@ -63,7 +65,7 @@ const writeTool = (tool: Omit<Tool, 'writes' | 'request' | 'answer'>, of?: strin
     const { [of]: named, ...body } = given;
     return { params: { [of]: String(named) }, body };
   },
-  answer: async answered => answered as object, // an operation that changes something answers an object
+  answer: async answered => answered as object, // an operation that changes something returns an object
 });
 
 export const TOOLS: readonly Tool[] = [
@@ -221,7 +223,7 @@ async function* skipped(list: unknown, count: number): AsyncGenerator<unknown> {
   }
 }
 
-/** The first items of a list, and where the next page begins; null: there is none. */
+/** Returns the first items of a list, and where the next page begins; null: there is none. */
 async function page(name: string, list: unknown, { from, most }: { from: number; most: number }) {
   const items: unknown[] = [];
   let chars = 0;

@@ -27,7 +27,7 @@ const AccountEdit = someOf({
   role: Role.exactOptional().describe('Operators only'),
 }).meta({ id: 'AccountEdit', override: { examples: [{ name: 'ada' }] } });
 
-/** Accounts: one's own, and, for operators, those of all. */
+/** Operations on one's own account and, for operators, on all accounts. */
 export function accountRoutes(accounts: Accounts, users: Users): Route[] {
   const common = { tag: 'Accounts', credential: 'idToken', query: z.object({}) } as const;
   const one = z.object({ account_id: z.string() });

@@ -25,6 +25,7 @@ export const ActionItemJson = z
     due_at: dateTime.nullable(),
     completed_at: dateTime.nullable(),
     conversation_id: z.string().nullable().describe('Conversation that it comes from; null: none'),
+    segment_id: z.string().nullable().describe('Segment in which it was said; null: not known'),
   })
   .meta({ id: 'ActionItem' });
 
@@ -57,6 +58,15 @@ const Edit = someOf({
   description: description.exactOptional(),
   completed: z.boolean().exactOptional().describe('Sets or clears completed_at'),
   due_at: instant().nullable().exactOptional().describe('Null: none'),
+  expected: z
+    .object({
+      description: description.exactOptional(),
+      due_at: instant().nullable().exactOptional(),
+    })
+    .exactOptional()
+    .describe(
+      'Values that the edit is based on: if they have changed, the response is a 409 with both versions',
+    ),
 }).meta({ id: 'ActionItemEdit', override: { examples: [{ completed: true }] } });
 
 /** Tasks. */
@@ -103,6 +113,7 @@ export function actionItemRoutes(actionItems: ActionItems): Route[] {
       ...common,
       method: 'post',
       id: 'createActionItem',
+      repeatable: true,
       path: LIST,
       summary: 'Create an action item',
       scope: 'action_items:write',
@@ -137,13 +148,13 @@ export function actionItemRoutes(actionItems: ActionItems): Route[] {
       path: ONE,
       summary: 'Change an action item',
       scope: 'action_items:write',
-      errors: ['not_found', 'locked'],
+      errors: ['not_found', 'conflict', 'locked'],
       params: one,
       body: Edit,
       response: ActionItemJson,
-      async handle({ principal: { user }, params, body: { due_at: dueAt, ...body } }) {
-        const changes = dueAt === undefined ? body : { ...body, dueAt };
-        return actionItemJson(await actionItems.edit(user.id, params.action_item_id, changes));
+      async handle({ principal: { user }, params, body: { expected, ...body } }) {
+        const edit = { ...withDue(body), ...(expected && { expected: withDue(expected) }) };
+        return actionItemJson(await actionItems.edit(user.id, params.action_item_id, edit));
       },
     }),
     route({
@@ -164,6 +175,10 @@ export function actionItemRoutes(actionItems: ActionItems): Route[] {
   ];
 }
 
+function withDue<Body extends object>({ due_at: dueAt, ...body }: Body & { due_at?: number | null }) {
+  return dueAt === undefined ? body : { ...body, dueAt };
+}
+
 export function actionItemJson(item: ActionItem): z.input<typeof ActionItemJson> {
   const iso = (at: number) => new Date(at).toISOString();
   return {
@@ -175,5 +190,6 @@ export function actionItemJson(item: ActionItem): z.input<typeof ActionItemJson>
     due_at: item.dueAt === null ? null : iso(item.dueAt),
     completed_at: item.completedAt === null ? null : iso(item.completedAt),
     conversation_id: item.conversationId,
+    segment_id: item.segmentId,
   };
 }

@@ -85,7 +85,7 @@ export const SecretJson = z
   })
   .meta({ id: 'SigningSecret' });
 
-/** Also from clients that send an empty text for none. */
+/** Some clients send an empty text for none. */
 const url = z
   .string()
   .trim()
@@ -158,7 +158,7 @@ const InstallBody = z
 const Done = z.object({ status: z.literal('ok') });
 const Deleted = z.object({ success: z.literal(true) });
 
-/** People's programs: made by anyone, installed by anyone. */
+/** Apps: programs that any user can create and any user can install. */
 export function appRoutes(apps: Apps): Route[] {
   const common = { tag: 'Apps', credential: 'idToken', params: z.object({}), query: z.object({}) } as const;
   const one = z.object({ app_id: z.string() });
@@ -337,7 +337,7 @@ export function appRoutes(apps: Apps): Route[] {
   ];
 }
 
-/** Picks the fields that a body contains. */
+/** Picks the app's fields that a body contains. */
 function editOf(body: Partial<z.output<typeof EditBody>>): AppEdit {
   const { external_integration: integration, proactive_notification: proactive } = body;
   const edit = {

@@ -1,6 +1,6 @@
-/** Audio files in requests: part of the routes that take them. */
+/** Parts of the routes that accept audio files. */
 import { z } from 'zod';
-import type { AudioFile } from '../../recordings/decode.ts';
+import type { AudioFile } from '../../listen/recordings/decode.ts';
 import { choice, integerWithin } from '../query.ts';
 import type { Upload } from '../uploads.ts';
 
@@ -15,10 +15,10 @@ export const RawAudio = z.object({
   ),
 });
 
-/** The field of a form that holds the files. */
+/** Form field that holds the files. */
 export const FILES = 'files';
 
-/** A body without a header gets a name that tells what it is. */
+/** Names a body without a header after its format. */
 export function filesOf({ files, isRaw }: Upload, query: z.output<typeof RawAudio>): AudioFile[] {
   if (!isRaw) return files;
   const { codec = 'pcm16', sample_rate, channels } = query;

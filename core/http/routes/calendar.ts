@@ -93,7 +93,7 @@ const AccountDraft = z
   })
   .meta({ id: 'CalendarAccountDraft', override: { examples: [ACCOUNT_EXAMPLE] } });
 
-/** The calendar elsewhere that an account's tasks and appointments are written to. */
+/** The external calendar to which an account's tasks and appointments are written. */
 export function calendarAccountRoutes(sync: CalendarSync): Route[] {
   const own = { ...OWN, path: '/v1/calendar/account' } as const;
   return [
@@ -141,7 +141,7 @@ function accountJson(account: CalendarAccount): z.input<typeof AccountJson> {
   };
 }
 
-/** Lets in whoever has a link; counts by address before anything is looked up. */
+/** Admits whoever has a valid link; requests are counted by address before anything is looked up. */
 type AdmitByLink = (context: Parameters<OpenRoute['serve']>[0], verify: () => Promise<User>) => Promise<User>;
 
 /** The calendar itself, for programs that subscribe to it. */
@@ -177,12 +177,15 @@ export function calendarFeedRoute(
       const { res } = context;
       cutOffStalled(res);
       const pieces = Readable.from(feed.pieces(user.id, tasks), { objectMode: false });
-      context.body = pieces.once('error', () => res.destroy()); // or the client would wait for the rest
+      context.body = pieces.once('error', () => res.destroy()); // otherwise the client would wait for the rest
     },
   };
 }
 
-/** Koa's `fresh` says no to programs that ask their own caches for nothing, and send the tag all the same. */
+/**
+ * Compares the tag itself: Koa's `fresh` ignores it in requests with `Cache-Control: no-cache`, which some calendar
+ * programs send.
+ */
 function knows(ifNoneMatch: string, tag: string): boolean {
   return ifNoneMatch.split(',').some(each => [tag, `W/${tag}`, '*'].includes(each.trim()));
 }

@@ -7,7 +7,7 @@ const LIST = '/v1/notifications/addresses';
 const ONE = `${LIST}/{address_id}` as const;
 const MAX_LABEL_CHARS = 100;
 const MAX_FIELDS = 100;
-/** Room for an address, which may be of any form. */
+/** Maximum bytes of an address, which may be of any form. */
 const MAX_BODY_BYTES = 32 * 1024;
 
 const ChannelJson = z
@@ -55,7 +55,7 @@ const Edit = someOf({
   enabled: z.boolean().exactOptional(),
 }).meta({ id: 'NotificationAddressEdit', override: { examples: [{ label: 'Phone' }] } });
 
-/** Where a user is told of notifications. */
+/** Addresses at which a user receives notifications. */
 export function channelAddressRoutes(addresses: ChannelAddresses): Route[] {
   const common = { tag: 'Notifications', credential: 'idToken', query: z.object({}) } as const;
   const all = { ...common, params: z.object({}) };

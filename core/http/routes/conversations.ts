@@ -5,7 +5,7 @@ import type { Conversations } from '../../domain/conversations/conversations.ts'
 import { createPresenter } from '../../domain/conversations/present.ts';
 import { inPages } from '../../domain/pages.ts';
 import { MAX_QUERY_CHARS, someOf, text } from '../fields.ts';
-import { boolean, instant, integer, listOf } from '../query.ts';
+import { boolean, instant, integer, listOf, word } from '../query.ts';
 import { type Route, route } from '../route.ts';
 
 const MAX_TITLE_CHARS = 500;
@@ -25,6 +25,8 @@ const ListQuery = z.object({
   include_transcript: includeTranscript,
   folder_id: z.string().trim().min(1, 'String should have at least 1 character').optional(),
   starred: boolean(),
+  source: word().describe('Where the conversation comes from'),
+  person_id: word().describe('Of a person who says something in it'),
 });
 
 const SearchQuery = z.object({
@@ -84,6 +86,8 @@ export function conversationRoutes(conversations: Conversations): Route[] {
           ...(query.starred === undefined ? {} : { starred: query.starred }),
           ...(query.categories === undefined ? {} : { categories: query.categories }),
           ...(query.folder_id === undefined ? {} : { folderId: query.folder_id }),
+          ...(query.source === undefined ? {} : { source: query.source }),
+          ...(query.person_id === undefined ? {} : { personId: query.person_id }),
           ...(query.start_date === undefined ? {} : { createdFrom: query.start_date }),
           ...(query.end_date === undefined ? {} : { createdTo: query.end_date }),
         };

@@ -65,6 +65,19 @@ export function correctionRoutes(conversations: Conversations): Route[] {
     route({
       ...common,
       method: 'post',
+      id: 'finishConversation',
+      path: `${ONE}/finish`,
+      summary: 'End a conversation now, as its silence would; what is said next begins another',
+      errors: ['not_found', 'conflict', 'locked'],
+      params: one,
+      async handle({ principal: { user }, params: { conversation_id: id } }) {
+        await conversations.end(user.id, id);
+        return streamOne(user, await conversations.get(user.id, id), true);
+      },
+    }),
+    route({
+      ...common,
+      method: 'post',
       id: 'mergeConversations',
       path: `${ONE}/merge`,
       summary:

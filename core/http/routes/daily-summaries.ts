@@ -19,7 +19,7 @@ const DailySummaryJson = z
   })
   .meta({ id: 'DailySummary' });
 
-/** The summaries that were made of the days of a user. */
+/** Stored summaries of a user's days. */
 export function dailySummaryRoutes(summaries: DaySummaries): Route[] {
   const common = { method: 'get', tag: 'Conversations', scope: 'conversations:read' } as const;
   return [

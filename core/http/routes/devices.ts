@@ -5,11 +5,11 @@ import type { BridgeReport, Devices } from '../../domain/devices/devices.ts';
 import { instant, MAX_CODE_CHARS, name, optional, text } from '../fields.ts';
 import { type Route, route } from '../route.ts';
 
-/** Longest id of a client device or a bridge. */
+/** Maximum length of the id of a client device or a bridge. */
 const MAX_ID_CHARS = 200;
 const MAX_NAME_CHARS = 100;
 const MAX_REASON_CHARS = 500;
-/** Wearables that one bridge tells of. */
+/** Maximum number of wearables in one bridge's report. */
 const MAX_REPORTED = 64;
 const MAX_BUTTONS = 100;
 const MAX_NOTES = 20;
@@ -91,10 +91,10 @@ const Edit = z
   .object({ name: label.nullable().describe('Null: the advertised name') })
   .meta({ id: 'DeviceEdit', override: { examples: [{ name: 'Pendant of Anna' }] } });
 
-/** The wearables of an account, and what bridges tell of them. */
+/** The wearables of an account, and the reports of bridges. */
 export function deviceRoutes(devices: Devices): Route[] {
   const shared = { tag: 'Devices', query: z.object({}) } as const;
-  const one = z.object({ device_id: z.string().max(MAX_ID_CHARS) });
+  const one = z.object({ device_id: z.string() });
   return [
     route({
       ...shared,

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { fixed } from '../fixed.ts';
 import type { OpenRoute } from '../route.ts';
 
-/** Nothing from elsewhere is loaded, and nothing is sent elsewhere. */
+/** The page loads nothing from other hosts, and sends nothing to them. */
 const PAGE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",

@@ -3,9 +3,11 @@ import { z } from 'zod';
 import type { Feed } from '../../delivery/feed.ts';
 import { EventStream, type Route, route } from '../route.ts';
 
-/** Proxies end what says nothing for a minute. */
+/** Interval of keep-alive frames: proxies close a connection that is silent for a minute. */
 const HEARTBEAT_MS = 15_000;
-/** A client that leaves so much unread is cut off; it comes back and says how far it has read. */
+/**
+ * A client with this much unread data is disconnected; it can reconnect and continue after the last event it read.
+ */
 const MAX_UNREAD_BYTES = 1024 * 1024;
 
 /** Live events as a stream. */
@@ -26,7 +28,7 @@ export function eventRoutes(feed: Feed): Route[] {
       async handle({ principal, lastEventId }) {
         const stream = new PassThrough();
         stream.write('retry: 2000\n\n');
-        stream.on('error', () => {}); // its client is gone
+        stream.on('error', () => {}); // the client has disconnected
         const send = (text: string) => {
           if (!stream.writable) return;
           stream.write(text);

@@ -7,7 +7,7 @@ import { type Route, route } from '../route.ts';
 
 const MAX_NAME_CHARS = 100;
 const MAX_DESCRIPTION_CHARS = 500;
-/** Some emojis are made of a dozen. */
+/** Some emojis consist of a dozen code points. */
 const MAX_ICON_CHARS = 16;
 
 const FolderJson = z
@@ -53,7 +53,7 @@ const Edit = someOf({
   icon: icon.exactOptional(),
 }).meta({ id: 'FolderEdit', override: { examples: [{ icon: '🌻' }] } });
 
-/** Reading folders, and making one's own. */
+/** Listing folders, and creating one's own. */
 export function folderRoutes(conversations: Pick<Conversations, 'folders'>, folders: Folders): Route[] {
   const own = { tag: 'Folders', credential: 'idToken', query: z.object({}) } as const;
   const one = z.object({ folder_id: z.string() });
@@ -64,6 +64,7 @@ export function folderRoutes(conversations: Pick<Conversations, 'folders'>, fold
       ...own,
       method: 'post',
       id: 'createFolder',
+      repeatable: true,
       path: '/v1/folders',
       summary: 'Create a folder, last in order',
       errors: ['conflict'],
@@ -119,7 +120,7 @@ export function folderRoutes(conversations: Pick<Conversations, 'folders'>, fold
   ];
 }
 
-/** @param count of its conversations that are not discarded */
+/** @param count number of its conversations that are not discarded */
 function folderJson(folder: Folder, count: number): z.input<typeof FolderJson> {
   return {
     id: folder.id,

@@ -115,6 +115,22 @@ const Edit = someOf({
   min_value: value.exactOptional().describe(RANGE),
   max_value: value.exactOptional(),
   unit: unit.exactOptional(),
+  expected: z
+    .object({
+      title: text({ max: MAX_TITLE_CHARS, mayBeEmpty: true }).exactOptional(),
+      desired_outcome: outcome.exactOptional(),
+      unit: text({ max: MAX_UNIT_CHARS, mayBeEmpty: true }).nullable().exactOptional(),
+      target_value: value.nullable().exactOptional(),
+      current_value: value.exactOptional(),
+      horizon_at: instant()
+        .nullable()
+        .transform(at => (at === null ? null : toIso(at)))
+        .exactOptional(),
+    })
+    .exactOptional()
+    .describe(
+      'Values that the edit is based on: if they have changed, the response is a 409 with both versions',
+    ),
   is_active: z.boolean().exactOptional().describe('False pauses the goal, true resumes it'),
 }).meta({ id: 'GoalEdit', override: { examples: [{ current_value: 3 }] } });
 
@@ -199,6 +215,7 @@ export function goalRoutes(goals: Goals): Route[] {
       ...common,
       method: 'post',
       id: 'createGoal',
+      repeatable: true,
       path: LIST,
       summary: 'Create a goal',
       scope: 'goals:write',
@@ -229,26 +246,30 @@ export function goalRoutes(goals: Goals): Route[] {
       path: ONE,
       summary: 'Change a goal',
       scope: 'goals:write',
-      errors: ['not_found'],
+      errors: ['not_found', 'conflict'],
       params: one,
       body: Edit,
       response: GoalJson,
-      handle: async ({ principal: { user }, params, body }) =>
-        toJson(await goals.edit(user.id, params.goal_id, toEdit(body))),
+      handle: async ({ principal: { user }, params, body: { expected, ...body } }) =>
+        toJson(await goals.edit(user.id, params.goal_id, toEdit(body), expected)),
     }),
     route({
       ...common,
       method: 'patch',
       id: 'updateGoalProgress',
       path: `${ONE}/progress`,
-      summary: 'Set the present value of a goal',
+      summary: 'Set the present value of a goal, or add to it',
       scope: 'goals:write',
       errors: ['not_found'],
       params: one,
-      query: z.object({ current_value: number() }),
+      query: z.object({
+        current_value: number(),
+        adds: boolean().describe('True: current_value is added to the present value'),
+      }),
       response: GoalJson,
-      handle: async ({ principal: { user }, params, query: { current_value: currentValue } }) =>
-        toJson(await goals.edit(user.id, params.goal_id, { currentValue }, 'query')),
+      async handle({ principal: { user }, params: { goal_id: id }, query: { current_value: value, adds } }) {
+        return toJson(await (adds ? goals.add(user.id, id, value) : goals.set(user.id, id, value)));
+      },
     }),
     route({
       ...common,
@@ -282,7 +303,7 @@ export function goalRoutes(goals: Goals): Route[] {
   ];
 }
 
-/** Wire names and ours; what is absent stays absent. */
+/** Maps wire names to internal ones; absent fields stay absent. */
 const NAMES = {
   desired_outcome: 'desiredOutcome',
   why_it_matters: 'whyItMatters',
@@ -295,7 +316,7 @@ const NAMES = {
   max_value: 'maxValue',
 } as const;
 
-function toEdit({ is_active: isActive, ...body }: z.output<typeof Edit>): GoalEdit {
+function toEdit({ is_active: isActive, ...body }: Omit<z.output<typeof Edit>, 'expected'>): GoalEdit {
   const named = Object.entries(body).map(([name, value]) => [
     NAMES[name as keyof typeof NAMES] ?? name,
     value,

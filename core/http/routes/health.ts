@@ -5,8 +5,8 @@ import type { OpenRoute } from '../route.ts';
 const STATUS_CODES: Record<Health['status'], number> = { ok: 200, degraded: 200, failing: 503 };
 
 /**
- * Health for orchestrators and load balancers. 503 means: send nothing here, and start it again if it lasts. A degraded
- * server is answered with 200, as it goes on serving and a restart would not repair it.
+ * Health for orchestrators and load balancers. 503 means: send no requests, and restart the server if it lasts. A
+ * degraded server returns 200, because it still serves, and a restart would not repair it.
  */
 export function healthRoute(health: () => Promise<Health>): OpenRoute {
   const answer = (description: string, ...statuses: Health['status'][]) => ({

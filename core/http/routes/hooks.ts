@@ -1,13 +1,18 @@
 import { z } from 'zod';
 import type { Hook } from '../../contract/model.ts';
+import type { TestHook } from '../../delivery/hook-test.ts';
 import { type Hooks, secretHint } from '../../domain/apps/hooks.ts';
+import { AppError } from '../../runtime/errors.ts';
+import { optional, someOf } from '../fields.ts';
 import { type Route, route } from '../route.ts';
 import { SecretJson, secretJson } from './apps.ts';
 
 const OWN = '/v1/users/developer/webhook/{hook_type}';
 const ALL = '/v1/users/developer/webhooks';
-/** An address with the seconds of audio after it. */
+/** An address, with the seconds of audio per request appended. */
 const MAX_URL_CHARS = 2010;
+const MAX_TYPE_CHARS = 100;
+const MAX_LABEL_CHARS = 100;
 
 const dateTime = z.iso.datetime();
 
@@ -37,6 +42,47 @@ const AddressBody = Address.meta({
   override: { examples: [{ url: 'https://hooks.example.org/earshot' }] },
 });
 
+const type = z
+  .string()
+  .max(MAX_TYPE_CHARS)
+  .describe('`transcript_processed`, `audio_bytes`, `memory_created`, …')
+  .meta({ examples: ['memory_created'] });
+const url = z
+  .string()
+  .min(1)
+  .max(MAX_URL_CHARS)
+  .describe('For `audio_bytes`, followed by a comma and the seconds per delivery');
+
+const HOOK_EXAMPLE = { type: 'memory_created', url: 'https://hooks.example.org/earshot', label: 'notes' };
+
+const NewHookBody = z
+  .object({ type, url, label: optional(z.string().trim().max(MAX_LABEL_CHARS), '') })
+  .meta({ id: 'HookCreate', override: { examples: [HOOK_EXAMPLE] } });
+
+const HookEdit = someOf({ type: type.exactOptional(), url: url.exactOptional() }).meta({
+  id: 'HookEdit',
+  override: { examples: [{ url: 'https://hooks.example.org/other' }] },
+});
+
+const NewHookJson = z
+  .object({
+    ...HookJson.shape,
+    signing_secret: z
+      .string()
+      .nullable()
+      .describe('Signs all your own webhooks; shown only once, with the first one'),
+  })
+  .meta({ id: 'NewHook' });
+
+const TestedJson = z
+  .object({
+    status: z.int().nullable().describe('Null: there was no answer'),
+    error: z.string().nullable().describe('Null: it was accepted'),
+    answer: z.string().nullable().describe('Beginning of the answer'),
+    took_ms: z.int(),
+  })
+  .meta({ id: 'HookTest' });
+
 const SigningJson = z
   .object({
     hint: z.string().nullable().describe('Abbreviated secret; null: there is no webhook yet'),
@@ -46,8 +92,8 @@ const SigningJson = z
 
 const Done = z.object({ status: z.literal('ok') });
 
-/** Where a user's own programs are told what happens, and how that fares. */
-export function hookRoutes(hooks: Hooks): Route[] {
+/** Webhooks of a user's own programs, and their state. */
+export function hookRoutes(hooks: Hooks, testHook: TestHook): Route[] {
   const common = {
     tag: 'Webhooks',
     credential: 'idToken',
@@ -72,6 +118,58 @@ export function hookRoutes(hooks: Hooks): Route[] {
       summary: 'List your own webhooks and those of your apps, with their state',
       response: z.array(HookJson),
       handle: async ({ principal: { user } }) => (await hooks.list(user.id)).map(toJson),
+    }),
+    route({
+      ...common,
+      method: 'post',
+      id: 'createHook',
+      path: '/v1/hooks',
+      summary: 'Create a webhook of your own; a label allows several of one type',
+      errors: ['not_found', 'conflict'],
+      body: NewHookBody,
+      response: NewHookJson,
+      async handle({ principal: { user }, body: { type, url, label } }) {
+        const { hook, newSecret } = await hooks.set(user.id, type, url, { label, isNew: true });
+        if (!hook) throw new AppError('invalid_request', 'A webhook needs an address');
+        return { ...toJson(hook), signing_secret: newSecret };
+      },
+    }),
+    route({
+      ...common,
+      method: 'patch',
+      id: 'updateHook',
+      path: '/v1/hooks/{hook_id}',
+      summary: 'Change the type or the address of one of your own webhooks',
+      errors: ['not_found', 'conflict'],
+      params: one,
+      body: HookEdit,
+      response: HookJson,
+      handle: async ({ principal: { user }, params, body }) =>
+        toJson(await hooks.change(user.id, params.hook_id, body)),
+    }),
+    route({
+      ...common,
+      method: 'delete',
+      id: 'deleteHook',
+      path: '/v1/hooks/{hook_id}',
+      summary: 'Delete one of your own webhooks; what waits for it is given up',
+      errors: ['not_found', 'conflict'],
+      params: one,
+      handle: ({ principal: { user }, params }) => hooks.remove(user.id, params.hook_id),
+    }),
+    route({
+      ...common,
+      method: 'post',
+      id: 'testHook',
+      path: '/v1/hooks/{hook_id}/test',
+      summary: 'Send a webhook a sample event, signed, once, also while it is switched off',
+      errors: ['not_found'],
+      params: one,
+      response: TestedJson,
+      async handle({ principal: { user }, params }) {
+        const { tookMs, ...tested } = await testHook(await hooks.get(user.id, params.hook_id));
+        return { ...tested, took_ms: Math.round(tookMs) };
+      },
     }),
     ...(['enable', 'disable'] as const).map(verb =>
       route({

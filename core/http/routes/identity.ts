@@ -1,13 +1,21 @@
 import { z } from 'zod';
 import type { Clock } from '../../contract/model.ts';
 import type { Credentials as CredentialCheck } from '../../domain/accounts/credentials.ts';
+import type { Sessions } from '../../domain/accounts/sessions.ts';
 import { MAX_PASSWORD_CHARS, type Session, type SignIn } from '../../domain/accounts/sign-in.ts';
 import { AppError } from '../../runtime/errors.ts';
 import { text } from '../fields.ts';
-import { type OpenOperation, type OpenRoute, openOperation, type SessionCookie } from '../route.ts';
+import {
+  type OpenOperation,
+  type OpenRoute,
+  openOperation,
+  type Route,
+  route,
+  type SessionCookie,
+} from '../route.ts';
 import { SESSION_PATH } from '../session-cookie.ts';
 
-/** Many more than a name or a password has: what is longer is neither. */
+/** Longer than any name or password. */
 const MAX_CHARS = 4 * MAX_PASSWORD_CHARS;
 
 const Credentials = z
@@ -60,14 +68,16 @@ const Welcome = z
 /** Signing in. */
 export function identityOperations({
   signIn,
+  sessions,
   credentials,
   clock,
 }: {
   signIn: SignIn;
+  sessions: Pick<Sessions, 'end'>;
   credentials: Pick<CredentialCheck, 'token'>;
   clock: Clock;
 }): OpenOperation[] {
-  /** The browser keeps the one token where no script reads it; its scripts get the other one. */
+  /** A browser keeps the refresh token in a cookie that no script can read; its scripts get the ID token. */
   function begin({ user, access, kept }: Session, session: SessionCookie): z.input<typeof SessionJson> {
     const secondsTo = (at: number) => Math.floor((at - clock.now()) / 1000);
     session.keep(kept.token, secondsTo(kept.expiresAt));
@@ -77,6 +87,16 @@ export function identityOperations({
       expires_in: secondsTo(access.expiresAt),
       account: { id: user.id, name: user.name, role: user.role },
     };
+  }
+
+  /** A cookie that is not valid any more has no session to end. */
+  async function end(kept: string): Promise<void> {
+    try {
+      const { user, sessionId } = await credentials.token(kept, ['token']);
+      if (sessionId !== undefined) await sessions.end(user.id, sessionId);
+    } catch (error) {
+      if (!(error instanceof AppError) || error.status >= 500) throw error;
+    }
   }
 
   return [
@@ -90,8 +110,8 @@ export function identityOperations({
       errors: ['unauthorized', 'conflict', 'rate_limited'],
       body: Credentials,
       response: SessionJson,
-      handle: async ({ address, body, session }) =>
-        begin(await signIn.session({ ...body, address }), session),
+      handle: async ({ address, userAgent, body, session }) =>
+        begin(await signIn.session({ ...body, address, userAgent }), session),
     }),
     openOperation({
       method: 'post',
@@ -101,11 +121,10 @@ export function identityOperations({
       summary: 'Get a new token with the session cookie',
       errors: ['unauthorized', 'conflict', 'rate_limited'],
       response: SessionJson,
-      async handle({ session }) {
+      async handle({ session, userAgent }) {
         const kept = session.token();
         if (kept === undefined) throw new AppError('unauthorized', 'There is no session: sign in');
-        const { user } = await credentials.token(kept, ['token']);
-        return begin(await signIn.renew(user), session);
+        return begin(await signIn.renew(await credentials.token(kept, ['token']), userAgent), session);
       },
     }),
     openOperation({
@@ -113,11 +132,13 @@ export function identityOperations({
       id: 'endSession',
       path: SESSION_PATH,
       tag: 'Signing in',
-      summary: 'Clear the session cookie',
+      summary: 'Sign out: clear the session cookie, and end the session',
       errors: ['rate_limited'],
       response: z.object({ status: z.literal('ok') }),
       async handle({ session }) {
+        const kept = session.token();
         session.drop();
+        if (kept !== undefined) await end(kept);
         return { status: 'ok' as const };
       },
     }),
@@ -131,8 +152,8 @@ export function identityOperations({
       errors: ['unauthorized', 'conflict', 'rate_limited'],
       body: Welcome,
       response: SessionJson,
-      handle: async ({ body: { code, password }, session }) =>
-        begin(await signIn.acceptWelcome(code, password), session),
+      handle: async ({ userAgent, body: { code, password }, session }) =>
+        begin(await signIn.acceptWelcome(code, password, userAgent), session),
     }),
     openOperation({
       method: 'post',
@@ -143,8 +164,8 @@ export function identityOperations({
       errors: ['unauthorized', 'conflict', 'rate_limited'],
       body: Credentials,
       response: Token,
-      async handle({ address, body }) {
-        const { token, expiresAt } = await signIn.byPassword({ ...body, address });
+      async handle({ address, userAgent, body }) {
+        const { token, expiresAt } = await signIn.byPassword({ ...body, address, userAgent });
         const expiresIn = Math.floor((expiresAt - clock.now()) / 1000);
         return { token, token_type: 'Bearer' as const, expires_in: expiresIn };
       },
@@ -166,11 +187,74 @@ export function identityOperations({
   ];
 }
 
+const SignedIn = z
+  .object({
+    id: z.string(),
+    kind: z.enum(['browser', 'program']),
+    user_agent: z.string().describe('Header User-Agent of the sign-in: not verified; empty: none'),
+    created_at: z.iso.datetime(),
+    last_used_at: z.iso.datetime().describe('Up to a minute late'),
+    expires_at: z.iso.datetime().describe('A browser that is used moves it on'),
+    current: z.boolean().describe('Whether this request belongs to it'),
+  })
+  .meta({ id: 'SignedIn' });
+
+const NOTHING = { params: z.object({}), query: z.object({}) };
+
+/** Browsers and programs that are signed in to the account. */
+export function sessionRoutes(sessions: Pick<Sessions, 'list' | 'end' | 'endOthers'>): Route[] {
+  return [
+    route({
+      method: 'delete',
+      id: 'endOneSession',
+      path: '/v1/auth/sessions/{account_session_id}',
+      tag: 'Signing in',
+      summary: 'End a session: its tokens are refused at once, and its connections are closed',
+      credential: 'idToken',
+      errors: ['not_found'],
+      params: z.object({ account_session_id: z.string() }),
+      query: z.object({}),
+      handle: ({ principal: { user }, params }) => sessions.end(user.id, params.account_session_id),
+    }),
+    route({
+      method: 'get',
+      id: 'listSessions',
+      path: '/v1/auth/sessions',
+      tag: 'Signing in',
+      summary: 'List the browsers and programs that signed in with a password, the last used first',
+      credential: 'idToken',
+      ...NOTHING,
+      response: z.array(SignedIn),
+      handle: async ({ principal: { user, sessionId } }) =>
+        (await sessions.list(user.id)).map(each => ({
+          id: each.id,
+          kind: each.kind,
+          user_agent: each.userAgent,
+          created_at: new Date(each.createdAt).toISOString(),
+          last_used_at: new Date(each.lastUsedAt).toISOString(),
+          expires_at: new Date(each.expiresAt).toISOString(),
+          current: each.id === sessionId,
+        })),
+    }),
+    route({
+      method: 'delete',
+      id: 'endOtherSessions',
+      path: '/v1/auth/sessions',
+      tag: 'Signing in',
+      summary:
+        'End all sessions but the one of this request; where it has one, ID tokens without a session end too',
+      credential: 'idToken',
+      ...NOTHING,
+      handle: ({ principal: { user, sessionId } }) => sessions.endOthers(user.id, sessionId),
+    }),
+  ];
+}
+
 const JsonWebKeys = z.object({
   keys: z.array(z.looseObject({ kty: z.string(), kid: z.string(), use: z.string(), alg: z.string() })),
 });
 
-/** For programs that check ID tokens of this server by themselves. */
+/** Public keys for programs that verify ID tokens of this server themselves. */
 export function publicKeysRoute(signIn: SignIn): OpenRoute {
   return {
     id: 'getPublicKeys',

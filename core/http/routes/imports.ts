@@ -127,7 +127,10 @@ const TEXT_EXAMPLE = { text: 'The train leaves at seven tomorrow.', text_source:
 
 export type TextBody = ReturnType<typeof fromText>;
 
-/** The body of a conversation from text: one schema for all that take it, as the OpenAPI document has one of its name. */
+/**
+ * Body of a conversation from text. All operations that accept one share this schema, because the OpenAPI document
+ * has a single one of its name.
+ */
 export function fromText(sources: ReadonlySet<string>) {
   return z
     .object({
@@ -154,7 +157,7 @@ const Imported = z
   })
   .meta({ id: 'ImportedConversation' });
 
-/** Conversations that were recorded elsewhere. */
+/** Import of conversations that were recorded elsewhere. */
 export function importRoutes(conversations: Conversations, textBody: TextBody): Route[] {
   return [
     route({

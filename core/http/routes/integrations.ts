@@ -18,9 +18,9 @@ import { content, MAX_BATCH, MAX_CONTENT_CHARS, MemoryJson, memoryJson, tags } f
 
 const APP = '/v2/integrations/{app_id}';
 const MAX_MESSAGE_CHARS = 4000;
-/** Bytes of a body with one message, including JSON escapes. */
+/** Maximum bytes of a body with one message, including JSON escapes. */
 const MAX_MESSAGE_BYTES = 64 * 1024;
-/** It becomes as many memories as it has pieces of the longest that one may be. */
+/** Longer text becomes several memories, each of at most the maximum length. */
 const MAX_TEXT_CHARS = 5000;
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1000;

@@ -38,6 +38,10 @@ export const MemoryJson = z
     reviewed: z.boolean().describe('Whether its owner wrote or accepted it; otherwise it awaits review'),
     user_review: z.boolean().nullable().describe('Verdict of its owner; null: none yet'),
     edited: z.boolean(),
+    said_in: z
+      .object({ conversation_id: z.string(), segment_id: z.string().nullable() })
+      .nullable()
+      .describe('Where it was said last; null: it was written'),
   })
   .meta({ id: 'Memory' });
 
@@ -131,9 +135,13 @@ const Edit = someOf({
   category: category.exactOptional(),
   visibility: visibility.exactOptional(),
   tags: tags.exactOptional(),
+  expected: z
+    .object({ content: content.exactOptional() })
+    .exactOptional()
+    .describe('Text that the edit is based on: if it has changed, the response is a 409 with both versions'),
 }).meta({ id: 'MemoryEdit', override: { examples: [{ content: 'Drinks tea with milk' }] } });
 
-/** Facts about the user that do not age. */
+/** Memories: lasting facts about the user. */
 export function memoryRoutes(memories: Memories, search: Search): Route[] {
   const common = { tag: 'Memories', query: z.object({}), params: z.object({}) };
   const one = z.object({ memory_id: z.string() });
@@ -191,6 +199,7 @@ export function memoryRoutes(memories: Memories, search: Search): Route[] {
       ...common,
       method: 'post',
       id: 'createMemory',
+      repeatable: true,
       path: LIST,
       summary: 'Create a memory',
       scope: 'memories:write',
@@ -223,12 +232,12 @@ export function memoryRoutes(memories: Memories, search: Search): Route[] {
       path: ONE,
       summary: 'Change a memory',
       scope: 'memories:write',
-      errors: ['not_found', 'locked'],
+      errors: ['not_found', 'conflict', 'locked'],
       params: one,
       body: Edit,
       response: MemoryJson,
       async handle({ principal: { user }, params, body }) {
-        requireMemoryAccess(user); // the answer shows what was there before
+        requireMemoryAccess(user); // the response shows the previous value
         return memoryJson(await memories.edit(user.id, params.memory_id, body));
       },
     }),
@@ -312,7 +321,13 @@ export function memoryJson(memory: Memory): z.input<typeof MemoryJson> {
     reviewed: memory.reviewed,
     user_review: memory.userReview,
     edited: memory.edited,
+    said_in: placeOf(memory.sources.at(-1)),
   };
+}
+
+function placeOf(source: MemorySource | undefined) {
+  if (!source) return null;
+  return { conversation_id: source.conversationId, segment_id: source.segmentIds[0] ?? null };
 }
 
 function historyJson({ content, asOf, sources, history }: Memory): z.input<typeof VersionJson>[] {

@@ -83,7 +83,10 @@ export const FRAMES: Frames<ShownMessage> = {
     `error: ${JSON.stringify({ error: code, retryable, message: typeof detail === 'string' ? detail : code })}\n\n`,
 };
 
-/** Chats about what was said, which are kept. An ID token alone: answers tell of memories and tasks as well. */
+/**
+ * Stored chats about what was said. Only an ID token gives access, because answers draw on memories and tasks as
+ * well.
+ */
 export function messageRoutes(chat: Chat): Route[] {
   const common = { tag: 'Ask', credential: 'idToken', params: z.object({}) } as const;
   return [
@@ -184,7 +187,7 @@ function sessionJson({ id, title, createdAt, updatedAt }: ChatSession): z.input<
   return { id, title, created_at: iso(createdAt), updated_at: iso(updatedAt) };
 }
 
-/** With the fields that clients in the field read, also where they are always empty here. */
+/** Includes the fields that existing clients read, also where they are always empty here. */
 function messageJson(message: ShownMessage): z.input<typeof MessageJson> {
   const { id, createdAt, text, sender, sessionId, model, sources } = message;
   const talks = new Map(sources.filter(({ type }) => type === 'conversation').map(each => [each.id, each]));

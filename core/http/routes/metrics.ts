@@ -11,12 +11,17 @@ import type { OpenRoute } from '../route.ts';
 const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8);
 LOOPBACK.addAddress('::1', 'ipv6');
-/** Another name that leads here is how a web page would ask through its reader's browser. */
+/**
+ * Host names of this machine: under another name, a web page could send the request through its visitor's browser.
+ */
 const OWN_NAME = /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/i;
-/** With any of these somebody else asks, through a proxy. */
+/** A request with any of these headers came through a proxy, from another machine. */
 const OF_PROXIES = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];
 
-/** For Prometheus. They tell when people speak: without a token of their own they stay on this machine. */
+/**
+ * Metrics for Prometheus. They reveal when people speak, so without a configured token only this machine may read
+ * them.
+ */
 export function metricsRoute(
   metrics: Pick<Metrics, 'text' | 'contentType'>,
   token: string | undefined,
@@ -42,7 +47,7 @@ export function metricsRoute(
   };
 }
 
-/** By the route's pattern: all paths that have none are one. */
+/** Counts by the route's pattern; paths without a route count as one. */
 export function measureRequests(metrics: HttpMetrics): Middleware {
   return async (context, next) => {
     const beganAt = metrics.now();

@@ -19,8 +19,8 @@ const POLICY = [
 ].join('; ');
 
 /**
- * Where the link of a message leads: a page that asks once. Looking switches nothing off, for programs that scan mails
- * look at every link.
+ * The page behind the link in a message, which asks for confirmation. Opening it changes nothing, because mail
+ * scanners open every link.
  */
 export function mutePageRoute(notifications: Pick<Notifications, 'muteLink'>): OpenRoute {
   return {
@@ -47,7 +47,7 @@ export function mutePageRoute(notifications: Pick<Notifications, 'muteLink'>): O
   };
 }
 
-/** The button of that page, and what mail programs send for it (RFC 8058): a POST with the token in its query. */
+/** The page's button, which is also what mail programs send (RFC 8058): a POST with the token in its query. */
 export function muteByLink(notifications: Pick<Notifications, 'muteLink'>): Middleware {
   return async (context, next) => {
     if (context.method !== 'POST' || context.path !== PATH || tokenOf(context) === '') return next();

@@ -2,15 +2,14 @@ import { z } from 'zod';
 import type { NotificationSettings } from '../../contract/model.ts';
 import type { SettingsEdit } from '../../domain/notifications/notification-settings.ts';
 import type { Notifications } from '../../domain/notifications/notifications.ts';
-import { minuteOf, timeOfDay } from '../../domain/wall-clock.ts';
-import { MAX_CODE_CHARS, someOf, text } from '../fields.ts';
+import { timeOfDay } from '../../domain/wall-clock.ts';
+import { someOf, text, timeField } from '../fields.ts';
 import { type Route, route } from '../route.ts';
 
 const PATH = '/v1/notifications/settings';
-/** Apps and events that settings may name. */
+/** Maximum number of apps and events that settings may name. */
 const MAX_NAMES = 1000;
 const MAX_NAME_CHARS = 100;
-const TIME = 'HH:MM in the time zone of these settings';
 const time = z.string().regex(/^\d\d:\d\d$/);
 
 const SettingsJson = z
@@ -23,24 +22,6 @@ const SettingsJson = z
     budgets: z.record(z.string(), z.int()),
   })
   .meta({ id: 'NotificationSettings' });
-
-/** A time of day as minutes after midnight. */
-function timeField() {
-  return z
-    .string()
-    .max(MAX_CODE_CHARS)
-    .transform((given, context) => {
-      const minute = minuteOf(given);
-      if (minute !== null) return minute;
-      context.addIssue({
-        code: 'custom',
-        message: 'Input should be a time of day, HH:MM',
-        params: { type: 'time_parsing' },
-      });
-      return z.NEVER;
-    })
-    .meta({ pattern: '^([01]?[0-9]|2[0-3]):[0-5][0-9]$', description: TIME });
-}
 
 const EXAMPLE = { time_zone: 'Europe/Berlin', quiet_hours: { from: '22:00', to: '07:00' } };
 

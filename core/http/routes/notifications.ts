@@ -23,7 +23,7 @@ const NotificationJson = z
     event: z
       .string()
       .describe(
-        'Event that caused it: action_item_update, action_item_delete, action_item_reminder, app_message, proactive, hook_message, hook_off, day_summary, device_battery_low',
+        'Event that caused it: action_item_update, action_item_delete, action_item_reminder, app_message, proactive, hook_message, hook_off, day_summary, device_battery_low, home_message, disk_low, disk_full, backup_failed',
       ),
     rule: z.string().describe('Reason for sending it, for people'),
     title: z.string(),
@@ -69,11 +69,11 @@ function namesIn({ app_id: app, event }: z.output<typeof MuteBody>): string[] {
   return [...(app !== undefined && isId(app) ? [app] : []), ...(event === undefined ? [] : [event])];
 }
 
-/** The inbox of a user. */
+/** A user's inbox of notifications. */
 export function notificationRoutes(notifications: Notifications): Route[] {
   const common = { tag: 'Notifications', credential: 'idToken', params: z.object({}) } as const;
 
-  /** Asks for the name of each app once. */
+  /** Looks up the name of each app once. */
   function presenter() {
     const names = new Map<string, string | null>();
     return async (notification: Notification) => {

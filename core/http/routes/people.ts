@@ -16,6 +16,18 @@ const PersonBody = z
   .object({ name: name({ max: MAX_NAME_CHARS }) })
   .meta({ id: 'PersonName', override: { examples: [{ name: 'Eve' }] } });
 
+const RenameBody = z
+  .object({
+    name: name({ max: MAX_NAME_CHARS }),
+    expected: z
+      .object({ name: name({ max: MAX_NAME_CHARS }).exactOptional() })
+      .exactOptional()
+      .describe(
+        'Name that the edit is based on: if it has changed, the response is a 409 with both versions',
+      ),
+  })
+  .meta({ id: 'PersonEdit', override: { examples: [{ name: 'Eve' }] } });
+
 const MergeBody = z.object({ other_person_id: name({ max: MAX_NAME_CHARS }) }).meta({
   id: 'PeopleMerge',
   override: { examples: [{ other_person_id: '01a19c21-7200-7649-808b-0dbd5a9abf06' }] },
@@ -41,6 +53,7 @@ export function peopleRoutes(people: People): Route[] {
       ...common,
       method: 'post',
       id: 'createPerson',
+      repeatable: true,
       path: LIST,
       summary: 'Create a person',
       errors: ['conflict'],
@@ -55,12 +68,12 @@ export function peopleRoutes(people: People): Route[] {
       id: 'renamePerson',
       path: ONE,
       summary: 'Rename a person',
-      errors: ['not_found'],
+      errors: ['not_found', 'conflict'],
       params: one,
-      body: PersonBody,
+      body: RenameBody,
       response: PersonJson,
       handle: async ({ principal: { user }, params, body }) =>
-        toJson(await people.rename(user.id, params.person_id, body.name)),
+        toJson(await people.rename(user.id, params.person_id, body.name, body.expected)),
     }),
     route({
       ...common,

@@ -44,7 +44,7 @@ const Query = RawAudio.extend({
   ),
 });
 
-/** Recordings of hours, which become conversations by and by. */
+/** Uploaded recordings of hours, which become conversations in the background. */
 export function recordingRoutes(recordings: Recordings): Route[] {
   const common = { tag: 'Recordings', credential: 'idToken' } as const;
   const one = z.object({ recording_id: z.string() });

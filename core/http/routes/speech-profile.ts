@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { OWNER } from '../../domain/conversations/corrections.ts';
 import type { ShownSample, SpeechProfile, VoiceSamples } from '../../domain/speech/voice-samples.ts';
-import type { SpeechProfiles } from '../../recordings/speech-profile.ts';
+import type { SpeechProfiles } from '../../listen/recordings/speech-profile.ts';
 import { type Route, route } from '../route.ts';
 import { FILES, filesOf, RawAudio } from './audio-files.ts';
 
@@ -34,7 +34,7 @@ const ProfileJson = z
 
 const Done = z.object({ success: z.literal(true) });
 
-/** The owner's own voice, and what is known of the voices of others. */
+/** The owner's own voice, and stored samples of other people's voices. */
 export function speechProfileRoutes(profiles: SpeechProfiles, samples: VoiceSamples): Route[] {
   const own = { tag: 'Speech', credential: 'idToken', path: PROFILE, params: z.object({}) } as const;
   const ofPerson = {

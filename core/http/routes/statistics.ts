@@ -30,7 +30,7 @@ const StatisticsJson = z
   })
   .meta({ id: 'Statistics' });
 
-/** How much was said, when and by whom. */
+/** Statistics: how much was said, when and by whom. */
 export function statisticsRoutes(conversations: Conversations, clock: Clock): Route[] {
   return [
     route({

@@ -78,7 +78,7 @@ const Reprocess = z
   })
   .meta({ id: 'Reprocess', override: { examples: [{ template_id: 'meeting' }] } });
 
-/** The forms and the language of summaries, and to have one made again. */
+/** Summary templates, the summaries' language, and repeating a summary. */
 export function summaryRoutes(conversations: Conversations, templates: SummaryTemplates): Route[] {
   const own = { tag: 'Summaries', credential: 'idToken', query: z.object({}) } as const;
   const one = z.object({ template_id: z.string() });

@@ -16,7 +16,7 @@ const VocabularyBody = z
   })
   .meta({ id: 'VocabularyEdit', override: { examples: [{ words: ['Earshot', 'Dr. Okonkwo'] }] } });
 
-/** Words that recognisers are to expect, beside the names of people. */
+/** Words that recognisers should expect, in addition to names of people. */
 export function vocabularyRoutes(vocabularies: Vocabularies): Route[] {
   const common = {
     tag: 'People',

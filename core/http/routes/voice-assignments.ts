@@ -37,7 +37,7 @@ const Body = z
   })
   .meta({ id: 'SpeakerAssignment', override: { examples: [{ person_id: OWNER }] } });
 
-/** Assignments of voices to people: made, looked up, and undone. */
+/** Assignments of voices to people: create, look up, and undo. */
 export function voiceAssignmentRoutes(assignments: VoiceAssignments): Route[] {
   const common = { tag: 'People', credential: 'idToken', query: z.object({}) } as const;
   const one = z.object({ assignment_id: z.string() });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { requireScope } from '../../domain/accounts/credentials.ts';
 import type { Chat, ShownMessage } from '../../domain/ask/chat.ts';
 import { newId } from '../../domain/ids.ts';
-import type { VoiceMessages } from '../../recordings/voice-messages.ts';
+import type { VoiceMessages } from '../../listen/recordings/voice-messages.ts';
 import { type AppError, ERRORS, outcomeOf } from '../../runtime/errors.ts';
 import { answerStream, type Frames } from '../answer-stream.ts';
 import type { Failure } from '../failure.ts';
@@ -14,7 +14,7 @@ import { FILES, filesOf, RawAudio } from './audio-files.ts';
 import { FRAMES } from './messages.ts';
 
 const MiB = 1024 * 1024;
-/** `files` of a form, or the body itself. */
+/** Files in the form field `files`, or the body itself. */
 const UPLOAD = { field: FILES, maxBytes: 50 * MiB };
 
 const Query = RawAudio.extend({
@@ -45,7 +45,7 @@ const FailureJson = z
   })
   .meta({ id: 'TranscriptionFailure' });
 
-/** By outcome. */
+/** HTTP status by outcome. */
 const ERROR_NAMES = {
   empty_unexpected: 'stt_empty_unexpected',
   timeout: 'stt_timeout',
@@ -62,7 +62,7 @@ const INVALID: ReadonlySet<AppError['code']> = new Set([
   'forbidden',
   'not_found',
 ]);
-/** A credential that will not do, and a body that is too large, are told as everywhere. */
+/** An invalid credential and a body that is too large are reported as on all routes. */
 const USUAL: ReadonlySet<number> = new Set([401, 403, 413]);
 
 /** Builds the failure body of both routes. */
@@ -78,7 +78,7 @@ function failureObject(error: AppError): z.output<typeof FailureJson> {
   };
 }
 
-/** Before anything is heard. */
+/** Checks that precede recognition. */
 const REFUSALS = {
   400: 'The request is not as it should be',
   429: 'Too often, or too many at once',
@@ -102,7 +102,7 @@ const FAILURE: FailureForm = {
   },
 };
 
-/** Recordings that are sent to be turned into text. */
+/** Recordings that clients send to have them transcribed. */
 export function voiceMessageRoutes(voiceMessages: VoiceMessages, chat: Pick<Chat, 'send'>): Route[] {
   return [
     route({

@@ -32,7 +32,7 @@ const WeeklyReviewJson = z
   })
   .meta({ id: 'WeeklyReview' });
 
-/** A week at a glance, from what was understood of its conversations. */
+/** A review of a week, from the structures of its conversations. */
 export function weeklyReviewRoutes(review: WeeklyReviews): Route[] {
   return [
     route({

@@ -21,7 +21,7 @@ const status = {
   users: ['ada'],
 };
 
-/** Commands over a list of names: what is tested here is the way to them. */
+/** Commands over a list of names; these tests are about the connection to them. */
 function commandsOver(names: string[]): Commands {
   const user = (name: string) => ({
     id: name,
@@ -55,6 +55,9 @@ function commandsOver(names: string[]): Commands {
     },
     accounts: { signOut: unused, lost: unused, disable: unused, remove: unused },
     vocabularies: { words: unused, put: unused, add: unused, remove: unused, expected: unused },
+    retention: { get: unused, put: unused, preview: unused, rulesOf: unused, wordsOf: unused },
+    accesses: { record() {} },
+    listening: { get: unused, pause: unused, resume: unused, scheduleWords: unused },
     speechProfiles: { get: unused, record: unused, remove: unused },
     recordings: { add: unused, get: unused },
     locks: { set: async () => 'ada' },
@@ -114,6 +117,7 @@ function commandsOver(names: string[]): Commands {
     hooks: { list: async () => [], set: unused, find: unused, enable: unused, remove: unused },
     testHook: unused,
     calendarLinks: { renew: unused, remove: unused },
+    calendarSync: { connect: unused, get: async () => null, disconnect: unused, syncNow: unused },
     status: async () => status,
   });
 }
@@ -133,14 +137,14 @@ async function serve(t: ExecutionContext, limits = {}, commands = commandsOver([
   return path;
 }
 
-/** Sends these bytes, and returns the server's answer up to the end of the connection. */
+/** Sends bytes, and returns the server's answer up to the end of the connection. */
 async function say(path: string, bytes: string): Promise<string> {
   const socket = createConnection(path);
   socket.end(bytes);
   return text(socket);
 }
 
-test('commands go over the socket and answer as they do in-process', async t => {
+test('commands over the socket have the same results as in-process', async t => {
   const path = await serve(t);
   t.deepEqual(await callControl(path, 'user.add', { name: ' grace ' }), { id: 'grace', name: 'grace' });
   t.deepEqual(await callControl(path, 'user.list', {}), [
@@ -156,7 +160,7 @@ test('commands go over the socket and answer as they do in-process', async t => 
   t.deepEqual(await callControl(path, 'status', {}), status);
 });
 
-test('a refusal comes over the socket with its code and message', async t => {
+test('an error is sent over the socket with its code and message', async t => {
   const path = await serve(t);
   const taken = await t.throwsAsync(callControl(path, 'user.add', { name: 'ada' }), { instanceOf: AppError });
   t.is(taken?.code, 'conflict');
@@ -171,17 +175,17 @@ test('a refusal comes over the socket with its code and message', async t => {
   t.regex(blank?.message ?? '', /^user\.add: name: /);
 });
 
-test('the socket is open to its owner alone', async t => {
+test('only its owner can open the socket', async t => {
   const path = await serve(t);
   t.is((await stat(path)).mode & 0o777, 0o600);
   t.is((await stat(join(path, '..'))).mode & 0o777, 0o700);
 });
 
-test('nobody there is "absent", not an error', async t => {
+test('no server is "absent", not an error', async t => {
   t.is(await callControl(await place(t), 'status', {}), 'absent');
 });
 
-test('a second server on the same directory is refused, and the first one goes on', async t => {
+test('a second server on the same directory is refused, and the first one continues', async t => {
   const path = await serve(t);
   const refused = await t.throwsAsync(serveControl(path, commandsOver([]), log), { instanceOf: AppError });
   t.is(refused?.code, 'conflict');
@@ -189,7 +193,7 @@ test('a second server on the same directory is refused, and the first one goes o
   t.deepEqual(await callControl(path, 'status', {}), status);
 });
 
-test('of many servers that start at once over a stale socket exactly one gets the place', async t => {
+test('of many servers that start at once over a stale socket exactly one starts', async t => {
   const path = await place(t);
   await leaveStale(path);
   const starts = await Promise.allSettled(
@@ -210,7 +214,7 @@ test('a socket left behind by a killed server is absent to callers and replaced 
   t.deepEqual(await callControl(path, 'user.list', {}), []);
 });
 
-test('nonsense is answered by an error, and the connection stays', async t => {
+test('an invalid message is answered by an error, and the connection stays open', async t => {
   const path = await serve(t);
   const lines = (
     await say(
@@ -241,7 +245,7 @@ test('a connection that takes too long is closed', async t => {
   t.deepEqual(await callControl(path, 'status', {}), status);
 });
 
-test('a server that does not answer in time is named so', async t => {
+test('a server that does not answer in time is reported as such', async t => {
   const released = Promise.withResolvers<typeof status>();
   const path = await serve(t, {}, { ...commandsOver([]), status: () => released.promise });
   const late = await t.throwsAsync(callControl(path, 'status', {}, { timeLimitMs: 50 }), {
@@ -275,13 +279,13 @@ test('closing lets a running command finish', async t => {
   t.is((await call)?.code, 'unavailable');
 });
 
-test('a data directory with too long a path is named, with the way out', async t => {
+test('a data directory with too long a path is reported, with instructions', async t => {
   const path = controlPath(join(await place(t), '..', 'x'.repeat(120)));
   const error = await t.throwsAsync(serveControl(path, commandsOver([]), log), { instanceOf: AppError });
   t.regex(error?.message ?? '', /too long.*dataDir/);
 });
 
-/** A socket file whose process was killed. */
+/** Leaves the socket file of a killed process. */
 async function leaveStale(path: string): Promise<void> {
   const script = `
     const fs = require('node:fs'), path = require('node:path');

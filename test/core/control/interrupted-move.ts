@@ -1,5 +1,5 @@
 /**
- * A process for the test to kill: it moves everything, says so when every row is copied and compared, and stays.
+ * A process to be killed: it moves everything, reports when every row is copied and compared, and waits.
  * Usage: node interrupted-move.ts <from> <to>, each a database file or the address of a Postgres database
  */
 import { move } from '../../../core/control/move.ts';

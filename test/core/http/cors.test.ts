@@ -45,7 +45,7 @@ const PREFLIGHT = {
   'Access-Control-Request-Headers': 'authorization,content-type',
 };
 
-test('A page that the operator named may ask, is answered, and reads how many requests are left', async t => {
+test('An allowed origin can send requests, and can read responses and remaining limits', async t => {
   const ask = await start(t, [PAGE]);
   const asked = await ask(PAGE, PREFLIGHT, 'OPTIONS');
   t.like(asked, { status: 204, origin: PAGE, vary: 'Origin', credentials: null });
@@ -55,10 +55,10 @@ test('A page that the operator named may ask, is answered, and reads how many re
   t.like(answered, { status: 200, origin: PAGE, vary: 'Origin', credentials: null });
   for (const name of ['Retry-After', 'X-RateLimit-Remaining'])
     t.true(answered.exposed?.split(', ').includes(name), name);
-  t.like(await ask(PAGE), { status: 401, origin: PAGE }); // a failure can be read, too
+  t.like(await ask(PAGE), { status: 401, origin: PAGE }); // failures are readable, too
 });
 
-test('No other page is told anything, whatever it is called', async t => {
+test('Other origins are refused, whatever they are called', async t => {
   const ask = await start(t, [PAGE]);
   const nothing = { origin: null, methods: null, asked: null, exposed: null };
   for (const origin of ['https://evil.example', `${PAGE}.evil.example`, 'http://app.example.org', 'null']) {
@@ -71,9 +71,9 @@ test('No other page is told anything, whatever it is called', async t => {
   t.like(await closed(PAGE, PREFLIGHT, 'OPTIONS'), nothing);
 });
 
-test('Every page may ask where the operator says so', async t => {
+test('Every origin is allowed if the operator configures it', async t => {
   const ask = await start(t, ['*']);
   t.like(await ask('https://any.example'), { status: 401, origin: '*', vary: null, credentials: null });
   t.like(await ask('null', PREFLIGHT, 'OPTIONS'), { status: 204, origin: '*' });
-  t.is((await ask('https://any.example', {}, 'OPTIONS')).methods, null); // which is no preflight
+  t.is((await ask('https://any.example', {}, 'OPTIONS')).methods, null); // which is not a preflight
 });

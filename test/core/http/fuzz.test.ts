@@ -3,7 +3,16 @@ import test from 'ava';
 import fc from 'fast-check';
 import { pino } from 'pino';
 import { SCOPES } from '../../../core/domain/accounts/keys.ts';
-import { type Account, APP, accountOf, type Ids, idOf, isId } from '../../helpers/accounts.ts';
+import {
+  type Account,
+  APP,
+  accountOf,
+  type Ids,
+  idOf,
+  isId,
+  operatorOf,
+  PASSWORD,
+} from '../../helpers/accounts.ts';
 import { serverOn } from '../../helpers/databases.ts';
 import { type OddRequest, oddRequests } from '../../helpers/odd-requests.ts';
 import { checker, documentOf, find, type OpenApi, operationsOf, resolve } from '../../helpers/openapi.ts';
@@ -11,9 +20,11 @@ import { countingStt, openServer, type TestServer } from '../../helpers/services
 import { amount } from '../../helpers/thorough.ts';
 import { voiceModelOptions } from '../../helpers/voices.ts';
 
-const REQUESTS = { SQLite: amount(2400, 16_000), Postgres: amount(800, 4000) };
+const REQUESTS = { SQLite: amount(1200, 16_000), Postgres: amount(400, 4000) };
 const SIDE_BY_SIDE = 16;
 const COPIES = 20;
+/** Ids of which one must do: each import starts a process, one after the other. */
+const COSTLY = ['import_id'];
 const SEED = Number(process.env.EARSHOT_TEST_SEED ?? 20_261_121);
 
 interface Answer {
@@ -22,7 +33,7 @@ interface Answer {
   text: string;
 }
 
-/** As it is: nothing tidies up the path, or the headers. */
+/** Sent unchanged: no library normalises the path or the headers. */
 function send(url: string, agent: Agent, { method, path, headers, body }: OddRequest): Promise<Answer> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
@@ -56,7 +67,7 @@ function send(url: string, agent: Agent, { method, path, headers, body }: OddReq
   });
 }
 
-/** Judges an answer by the document. */
+/** Checks a response against the OpenAPI document. */
 function judge(document: OpenApi) {
   const check = checker(document);
   return ({ operation }: OddRequest, { status, headers, text }: Answer): string[] => {
@@ -72,22 +83,27 @@ function judge(document: OpenApi) {
   };
 }
 
-/** Some that are there, until one of the requests deletes them, for every parameter. */
+/** Operations that contact the internet or another process. They are called without valid credentials. */
+const BEYOND = ['downloadModel', 'startBackup', 'startExamination', 'startSimulation'];
+
+/** Existing ids for every parameter, until one of the requests deletes them. */
 async function idsOf(document: OpenApi, account: Account): Promise<Record<string, string[]>> {
   const parameters = operationsOf(document).flatMap(({ operation }) => operation.parameters ?? []);
   const names = new Set(
     parameters.flatMap(({ in: where, name }) => (where === 'path' && isId(name) ? [name] : [])),
   );
+  const shared: Ids = {};
+  for (const name of COSTLY) if (names.has(name)) shared[name] = await idOf(name, account, {});
   const made = Array.from({ length: COPIES }, async () => {
-    const ids: Ids = {};
-    for (const name of names) ids[name] = await idOf(name, account, ids);
+    const ids: Ids = { ...shared };
+    for (const name of names) ids[name] ??= await idOf(name, account, ids);
     return ids;
   });
   const all = await Promise.all(made);
   return Object.fromEntries([...names].map(name => [name, all.map(ids => ids[name] ?? '')]));
 }
 
-/** An app of somebody else's, which `owner` can install and not delete. */
+/** An app of another user, which `owner` can install but not delete. */
 async function installedApp(server: TestServer, owner: Account): Promise<{ id: string; secret: string }> {
   await server.app.commands['user.add']({ name: 'ben' });
   const { post } = await accountOf(server, 'ben');
@@ -98,67 +114,68 @@ async function installedApp(server: TestServer, owner: Account): Promise<{ id: s
 }
 
 for (const [database, count] of Object.entries(REQUESTS) as [keyof typeof REQUESTS, number][])
-  test.serial(
-    `On ${database}, ${count} requests by chance are answered as the document says, and never with a failure`,
-    async t => {
-      const overrides = await serverOn(t, database);
-      if (!overrides) return;
-      const failures: unknown[] = [];
-      const log = pino({ level: 'error' }, { write: (line: string) => failures.push(JSON.parse(line)) });
-      const voices = { 'sherpa-speakers': await voiceModelOptions(t) };
-      const plugins = { ...overrides.plugins, ...voices };
-      const changes = { speakers: ['sherpa-speakers'], plugins, rateLimits: { enabled: false } };
-      const server = await openServer(t, { ...overrides, ...changes }, { log });
-      const document = await documentOf(server.url);
-      const owner = await accountOf(server, 'owner');
-      const { key } = await server.app.commands.key({ user: 'owner', scopes: [...SCOPES] });
-      const agent = new Agent({ keepAlive: true, maxSockets: SIDE_BY_SIDE });
-      t.teardown(() => agent.destroy());
-      const complaintsOf = judge(document);
-      const seen = new Map<string, number>();
+  test.serial(`On ${database}, ${count} random requests get responses as documented, and no 500`, async t => {
+    const overrides = await serverOn(t, database);
+    if (!overrides) return;
+    const failures: unknown[] = [];
+    const log = pino({ level: 'error' }, { write: (line: string) => failures.push(JSON.parse(line)) });
+    const voices = { 'sherpa-speakers': await voiceModelOptions(t) };
+    const plugins = { ...overrides.plugins, ...voices };
+    const changes = { speakers: ['sherpa-speakers'], plugins, rateLimits: { enabled: false } };
+    const server = await openServer(t, { ...overrides, ...changes }, { log });
+    const document = await documentOf(server.url);
+    await server.app.commands['user.password']({ user: 'owner', password: PASSWORD }); // for its sessions
+    const owner = await accountOf(server, 'owner');
+    const { key } = await server.app.commands.key({ user: 'owner', scopes: [...SCOPES] });
+    const operator = await operatorOf(server);
+    const agent = new Agent({ keepAlive: true, maxSockets: SIDE_BY_SIDE });
+    t.teardown(() => agent.destroy());
+    const complaintsOf = judge(document);
+    const seen = new Map<string, number>();
 
-      const ids = await idsOf(document, owner);
-      const app = await installedApp(server, owner);
-      ids.app_id?.push(...Array.from({ length: COPIES }, () => app.id)); // as often as all others together
-      ids.uid = [server.userId];
+    const ids = await idsOf(document, owner);
+    const app = await installedApp(server, owner);
+    ids.app_id?.push(...Array.from({ length: COPIES }, () => app.id)); // as often as all others together
+    ids.uid = [server.userId];
 
-      const property = fc.asyncProperty(
-        oddRequests(document, ids, ({ security }) =>
-          security.some(({ idToken }) => idToken)
+    const property = fc.asyncProperty(
+      oddRequests(document, ids, ({ security, operationId, 'x-required-role': role }) =>
+        role && !BEYOND.includes(operationId)
+          ? operator
+          : security.some(({ idToken }) => idToken)
             ? owner.token
             : security.some(({ apiKey }) => apiKey)
               ? key
               : security.some(({ appSecret }) => appSecret)
                 ? app.secret
                 : null,
-        ),
-        async asked => {
-          const answer = await send(server.url, agent, asked);
-          const name = `${asked.operation} ${answer.status}`;
-          seen.set(name, (seen.get(name) ?? 0) + 1);
-          const complaints = complaintsOf(asked, answer);
-          if (complaints.length > 0) throw new Error(complaints.join('; '));
-        },
-      );
-      const runs = Array.from({ length: SIDE_BY_SIDE }, (_, index) =>
-        fc.check(property, {
-          seed: SEED + index,
-          numRuns: count / SIDE_BY_SIDE,
-        }),
-      );
-      for (const { seed, counterexamplePath, errorInstance, counterexample } of await Promise.all(runs))
-        t.is(counterexample, null, `seed ${seed}, path ${counterexamplePath}: ${errorInstance}`);
-      t.deepEqual(failures, []);
-      t.log(
-        `seed ${SEED}; ${[...seen]
-          .map(([name, count]) => `${name}: ${count}`)
-          .sort()
-          .join(', ')}`,
-      );
-    },
-  );
+      ),
+      async asked => {
+        const answer = await send(server.url, agent, asked);
+        const name = `${asked.operation} ${answer.status}`;
+        seen.set(name, (seen.get(name) ?? 0) + 1);
+        const complaints = complaintsOf(asked, answer);
+        if (complaints.length > 0) throw new Error(complaints.join('; '));
+      },
+    );
+    const runs = Array.from({ length: SIDE_BY_SIDE }, (_, index) =>
+      fc.check(property, {
+        seed: SEED + index,
+        numRuns: count / SIDE_BY_SIDE,
+      }),
+    );
+    for (const { seed, counterexamplePath, errorInstance, counterexample } of await Promise.all(runs))
+      t.is(counterexample, null, `seed ${seed}, path ${counterexamplePath}: ${errorInstance}`);
+    t.deepEqual(failures, []);
+    t.log(
+      `seed ${SEED}; ${[...seen]
+        .map(([name, count]) => `${name}: ${count}`)
+        .sort()
+        .join(', ')}`,
+    );
+  });
 
-test('An answer that the document does not know is noticed', async t => {
+test('An undocumented response is detected', async t => {
   const server = await openServer(t, countingStt());
   const document = await documentOf(server.url);
   const asked = {

@@ -29,7 +29,7 @@ async function answered(raw: Awaited<ReturnType<typeof openRaw>>, ending = '}'):
 
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
-test('A sign-in is refused for its size before its body is read, and closed when the body does not come', async t => {
+test('A sign-in is refused by its size before its body is read, and closed if the body does not arrive', async t => {
   const { url, clock } = await openRest(t);
   const large = await openRaw(url, head(SIGN_IN, { ...JSON_TYPE, 'Content-Length': 8 * 1024 + 1 }));
   t.regex(await answered(large), /^HTTP\/1\.1 413 /);
@@ -64,7 +64,7 @@ test('Sign-ins from one address are counted before their body is read', async t 
   unsent.socket.destroy();
 });
 
-test('A Content-Type with thousands of blanks is refused, and one that is written freely is taken', async t => {
+test('A Content-Type with thousands of spaces is refused, and unusual spelling is accepted', async t => {
   const { url } = await openRest(t);
   const statusOf = async (type: string) =>
     (await fetch(url + SIGN_IN, { method: 'POST', headers: { 'Content-Type': type }, body: '{}' })).status;
@@ -73,7 +73,7 @@ test('A Content-Type with thousands of blanks is refused, and one that is writte
   t.is(await statusOf('Application/vnd.api+JSON ; Charset = "UTF-8" ;'), 422);
 });
 
-test('A client is told to continue when its body is read, and not before anyone has authenticated', async t => {
+test('A client is told to continue when its body is read, but not before it is authenticated', async t => {
   const { url, token } = await openRest(t);
   const headers = { ...JSON_TYPE, Expect: '100-continue', 'Content-Length': 1_000_000 };
   for (const [path, status] of [
@@ -92,7 +92,7 @@ test('A client is told to continue when its body is read, and not before anyone 
   t.regex(known.received(), /HTTP\/1\.1 422 /);
 });
 
-test('Bodies of one owner have so much memory, and those of all', t => {
+test('The memory for request bodies is limited per owner and in total', t => {
   const memory = createBodyMemory({ maxBytes: 10, maxBytesEach: 6 });
   const [anna, again, ben] = [memory.shareOf('anna'), memory.shareOf('anna'), memory.shareOf('ben')];
   anna.take(4);
@@ -108,7 +108,7 @@ test('Bodies of one owner have so much memory, and those of all', t => {
   memory.shareOf('ben').take(4);
 });
 
-test('Silent connections give way to new ones, and those that serve an account do not', async t => {
+test('Idle connections are closed for new ones, and those that serve an account are not', async t => {
   const connections = createConnections({
     most: 4,
     mostOfNetwork: 2,
@@ -144,7 +144,7 @@ test('Silent connections give way to new ones, and those that serve an account d
   connections.leave(second.peer); // the newest of three now
   t.false(second.peer.destroyed || fourth.peer.destroyed);
   const proxied = [await open('127.0.0.1'), await open('127.0.0.1'), await open('127.0.0.1')];
-  // Five in all: the oldest is closed, although a proxy may have more than others.
+  // Five in total: the oldest is closed, although a proxy may have more.
   await Promise.race([fourth.closed, second.closed, ...proxied.map(({ closed }) => closed)]);
   t.is(accepted.filter(({ destroyed }) => !destroyed).length, 4);
   t.deepEqual(
@@ -153,7 +153,7 @@ test('Silent connections give way to new ones, and those that serve an account d
   );
 });
 
-test('All keys of an account together, and all of its apps, have twice what one may', async t => {
+test('All keys of an account together, and all of its apps together, have twice the limit of one', async t => {
   const { storage, clock } = await openDomain(t);
   const limits = { read: 3, write: 3, batch: 3, transcript: 3, search: 3, failed: 3 };
   const { take } = createRateLimits({ storage, clock, limits });
@@ -170,7 +170,7 @@ test('All keys of an account together, and all of its apps, have twice what one 
   t.regex(refusal?.message ?? '', /dev:read allows 6 a minute to all keys together/);
 });
 
-test('A long list is read no further than its client reads, and is whole', async t => {
+test('A long list is read only as fast as its client reads, and is complete', async t => {
   const { url, token, user, storage, conversations, clock } = await openRest(t);
   const COUNT = 40;
   const text = 'The garden gets less. '.repeat(800);
@@ -216,7 +216,7 @@ test('A long list is read no further than its client reads, and is whole', async
   t.true(all.every(({ transcript_segments: segments }) => segments.length === 20));
 });
 
-test('The inbox, and the log of deliveries, are read page by page, and are whole', async t => {
+test('The inbox and the delivery log are read page by page, and are complete', async t => {
   const { send, user, storage, notifications, clock } = await openRest(t);
   const rows: Delivery[] = [];
   for (let at = 0; at < 250; at++) {
@@ -248,7 +248,7 @@ test('The inbox, and the log of deliveries, are read page by page, and are whole
   t.deepEqual(limits, [100, 100, 30, 100, 100, 30]);
 });
 
-/** Rounds of the event loop in which others could be served meanwhile. Within a transaction nothing else waits. */
+/** Turns of the event loop in which other requests could be served. A transaction blocks all others. */
 async function roundsOf(work: () => Promise<unknown>): Promise<number> {
   let rounds = 0;
   let next = setImmediate(function count() {
@@ -259,7 +259,7 @@ async function roundsOf(work: () => Promise<unknown>): Promise<number> {
   return rounds;
 }
 
-test('A long conversation is merged, split, renamed and deleted in steps, between which others have their turn', async t => {
+test('A long conversation is merged, split, renamed and deleted in steps, between which other requests are served', async t => {
   const { user, storage, conversations, clock } = await openRest(t);
   const COUNT = 5000;
   const about = { userId: user.id, source: 'omi', language: 'en', timeoutMs: 120_000 };
@@ -306,7 +306,7 @@ test('A long conversation is merged, split, renamed and deleted in steps, betwee
   t.deepEqual(await storage.passages.match(user.id, 'zebra', 1), []);
 });
 
-test('A conversation has a size: a live one ends and goes on in the next, an import or merge beyond is refused', async t => {
+test('A conversation has a maximum size: a live one continues in the next, and a larger import or merge is refused', async t => {
   const { send, user, storage, conversations, clock } = await openRest(t);
   const device = { userId: user.id, source: 'omi', deviceId: 'd1', language: 'en', timeoutMs: 120_000 };
   const first = await conversations.open(device);

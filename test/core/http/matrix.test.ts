@@ -3,9 +3,19 @@ import test from 'ava';
 import type { Overrides } from '../../../config/load.ts';
 import type { Clock, Scope } from '../../../core/contract/model.ts';
 import { SCOPES } from '../../../core/domain/accounts/keys.ts';
-import { type Account, APP, accountOf, type Ids, idOf, isId } from '../../helpers/accounts.ts';
+import {
+  type Account,
+  APP,
+  accountOf,
+  type Ids,
+  idOf,
+  isId,
+  operatorOf,
+  PASSWORD,
+} from '../../helpers/accounts.ts';
 import { openCaldavServer } from '../../helpers/caldav-server.ts';
 import { serverOn } from '../../helpers/databases.ts';
+import { eventually } from '../../helpers/eventually.ts';
 import {
   bodyOf,
   documentOf,
@@ -19,15 +29,16 @@ import {
   textOf,
 } from '../../helpers/openapi.ts';
 import { buildServer, countingStt, type TestServer } from '../../helpers/services.ts';
+import { isThorough } from '../../helpers/thorough.ts';
 import { voiceModelOptions } from '../../helpers/voices.ts';
 
-/** Things that another account may see: apps are there for everyone on the server. */
+/** Resources that other accounts may see: apps are visible to everyone on the server. */
 const SHARED: Readonly<Record<string, string>> = {
   getApp: 'app_id',
   installApp: 'app_id',
   uninstallApp: 'app_id',
 };
-/** It ends the account that the other operations are asked with; `round-trip.test.ts` has it. */
+/** Ends the account that the other operations are called with; `round-trip.test.ts` covers it. */
 const FAREWELL = 'removeOwnAccount';
 const OPEN = [
   'acceptWelcome',
@@ -45,13 +56,19 @@ const OPEN = [
   'getPublicKeys',
   'renewSession',
 ];
-/** A field whose values are compared with what the caller may read, and looked up nowhere. */
+/** They contact the internet, or start a process: only their refusals are tested here. */
+const BEYOND = ['downloadModel', 'startExamination', 'startSimulation'];
+/**
+ * They start a task of the account, and answer 409 until it is done: the next credential has to wait for it.
+ */
+const ONE_AT_A_TIME = ['startImport'];
+/** Fields whose values are compared with the caller's permissions, and never looked up. */
 const COMPARED = 'expected';
-/** Where a request names something by its id. */
+/** Places where a request refers to something by its id. */
 interface Place {
   in: 'path' | 'query' | 'body';
   name: string;
-  /** In a body: the way to it. */
+  /** In a body: the path to the field. */
   way: (string | number)[];
 }
 
@@ -91,7 +108,7 @@ interface Answer {
 }
 type Ask = (call: Call, credential: string | null, ids: Ids) => Promise<Answer>;
 
-/** Sends what the document shows as an example, with these ids in their places. Places without an id stay empty. */
+/** Sends the example of the document with these ids. Fields without an id stay empty. */
 function asker(url: string, document: OpenApi, examples: Record<string, object> = {}): Ask {
   return async ({ method, template, operation, places }, credential, ids) => {
     const body = structuredClone(examples[operation.operationId] ?? exampleOf(document, operation));
@@ -142,17 +159,21 @@ function put(target: unknown, [step, ...way]: Place['way'], value: string): void
 interface Cast {
   anna: Account;
   ben: Account;
-  /** Refused requests, by their fault. */
+  /** An ID token of an account that is an operator, which neither of the two is. */
+  operator: string;
+  /** Rejected credentials, by their fault. */
   refused: Record<string, string | null>;
   expired: string;
   keyOf(account: Account, scopes: readonly Scope[]): Promise<string>;
-  /** An app of Ben's that Anna has installed, and what else there is of secrets. */
+  /** An app of Ben's that Anna has installed, and other secrets. */
   app: { id: string; uid: string; strangerUid: string; secret: string; revoked: string; otherSecret: string };
 }
 
-/** Two accounts, and every credential that will not do. */
+/** Two accounts, and every kind of credential that is not accepted. */
 async function castOf(server: TestServer, clock: { shiftMs: number }): Promise<Cast> {
   await server.app.commands['user.add']({ name: 'ben' });
+  for (const user of ['owner', 'ben'])
+    await server.app.commands['user.password']({ user, password: PASSWORD });
   const [anna, ben] = [await accountOf(server, 'owner'), await accountOf(server, 'ben')];
   const made = new Map<string, Promise<string>>();
   const keyOf = ({ name, post }: Account, scopes: readonly Scope[]) => {
@@ -186,7 +207,7 @@ async function castOf(server: TestServer, clock: { shiftMs: number }): Promise<C
     'an expired ID token': `Bearer ${expired}`,
     'a changed ID token': `Bearer ${anna.token.slice(0, -6)}AAAAAA`,
   };
-  return { anna, ben, refused, expired, keyOf, app };
+  return { anna, ben, operator: await operatorOf(server), refused, expired, keyOf, app };
 }
 
 async function appOf(server: TestServer, anna: Account, ben: Account): Promise<Cast['app']> {
@@ -211,19 +232,19 @@ async function appOf(server: TestServer, anna: Account, ben: Account): Promise<C
   };
 }
 
-/** Each has webhooks of their own, and so a secret that signs them. */
+/** Each account has webhooks, and so a secret that signs them. */
 async function hooksOf(...accounts: Account[]): Promise<void> {
   const url = 'https://hooks.example.org/';
   for (const { post } of accounts) await post('/v1/users/developer/webhook/memory_created', { url });
 }
 
-/** Which of `credentials` an operation takes. */
+/** Returns which of `credentials` an operation accepts. */
 function takes({ security }: Operation) {
   const kinds = new Set(security.flatMap(Object.keys));
   return { key: kinds.has('apiKey'), token: kinds.has('idToken'), app: kinds.has('appSecret') };
 }
 
-/** The same of an operation for apps: first the secret, then the user, then what that one allows. */
+/** The same for an operation of the app API: the secret, the user and the user's permissions. */
 async function examineApp(call: Call, { anna, refused, keyOf, app }: Cast, ask: Ask): Promise<string[]> {
   const found: string[] = [];
   const { operationId: name, 'x-required-action': action } = call.operation;
@@ -269,10 +290,11 @@ async function examineApp(call: Call, { anna, refused, keyOf, app }: Cast, ask: 
   return found;
 }
 
-/** Everything that an operation lets happen and should not, in words. */
+/** Describes every wrong access that an operation allows. */
 async function examine(call: Call, cast: Cast, ask: Ask): Promise<string[]> {
-  const { anna, ben, refused, keyOf } = cast;
+  const { anna, ben, operator, refused, keyOf } = cast;
   const { operation, places } = call;
+  const role = operation['x-required-role'];
   if (takes(operation).app) return examineApp(call, cast, ask);
   const scope = operation['x-required-scope'] as Scope | undefined;
   const { key: takesKey, token: takesToken } = takes(operation);
@@ -285,7 +307,7 @@ async function examine(call: Call, cast: Cast, ask: Ask): Promise<string[]> {
   const unknown: Ids = Object.fromEntries(places.map(place => [place.name, randomUUID()]));
   const bearer = (raw: string) => `Bearer ${raw}`;
 
-  // Who may not call it is told so before anything is looked up: the answer does not depend on the ids.
+  // Access is denied before anything is looked up: the response does not depend on the ids.
   const others = SCOPES.filter(each => each !== scope);
   const wrong: [string, string | null, 401 | 403][] = [
     ...Object.entries(refused).map(([what, raw]) => [what, raw, 401] as [string, string | null, 401]),
@@ -294,33 +316,41 @@ async function examine(call: Call, cast: Cast, ask: Ask): Promise<string[]> {
     ...(scope
       ? [['every other scope', bearer(await keyOf(anna, others)), 403] as [string, string, 403]]
       : []),
+    ...(role ? [['no operator', bearer(anna.token), 403] as [string, string, 403]] : []),
   ];
   for (const [what, credential, status] of wrong) {
-    const [first, second] = [await ask(call, credential, own), await ask(call, credential, unknown)];
+    const first = await ask(call, credential, own);
+    const second = places.length > 0 ? await ask(call, credential, unknown) : first;
     expect(first.status === status, `${what} gets ${first.status}`);
     expect(isSame(first, second), `${what} is told something about ids`);
     if (status === 401) {
       expect(first.headers['www-authenticate'] === 'Bearer', `${what} is not challenged`);
       const kinds = [...(takesKey ? ['an API key (omi_dev_…)'] : []), ...(takesToken ? ['an ID token'] : [])];
       expect(first.body.includes(kinds.join(' or ')), `${what} is not told what is expected`);
-    } else expect(first.body.includes(`Required scope: ${scope}`), `${what} is not told the scope`);
+    } else if (role) expect(first.body.includes(`Required role: ${role}`), `${what} is not told the role`);
+    else expect(first.body.includes(`Required scope: ${scope}`), `${what} is not told the scope`);
+  }
+  if (role) {
+    const { status } = BEYOND.includes(name) ? { status: 200 } : await ask(call, bearer(operator), {});
+    expect(status === 200 || status === 404, `an operator gets ${status}`);
+    return found;
   }
 
   const right = [
     ...(takesKey ? [['a key', (who: Account) => keyOf(who, scope ? [scope] : [...others])] as const] : []),
     ...(takesToken ? [['an ID token', async (who: Account) => who.token] as const] : []),
   ];
-  for (const [what, of] of right) {
+  for (const [index, [what, of]] of right.entries()) {
     const [annas, bens] = [bearer(await of(anna)), bearer(await of(ben))];
-    // To Ben, what is Anna's is not there, each of it and all of it; and so is what is no id.
+    // To Ben, each and all of Anna's resources look like missing ones; so do invalid ids.
     const mine = await idsOf(places, ben);
     for (const { name: place } of places) {
       const missing = await ask(call, bens, { ...mine, [place]: randomUUID() });
       expect(missing.status !== 401 && missing.status !== 403, `${what} gets ${missing.status}`);
       for (const [which, id] of Object.entries({
         ...(SHARED[name] === place ? {} : { foreign: own[place] ?? '' }),
-        ...NONSENSE,
-        upper: mine[place]?.toUpperCase() ?? '',
+        // Invalid ids take the same code path for every accepted credential.
+        ...(index === 0 ? { ...NONSENSE, upper: mine[place]?.toUpperCase() ?? '' } : {}),
       })) {
         const answer = await ask(call, bens, { ...mine, [place]: id });
         expect(
@@ -334,11 +364,19 @@ async function examine(call: Call, cast: Cast, ask: Ask): Promise<string[]> {
         isSame(await ask(call, bens, own), await ask(call, bens, unknown)),
         `${what} is told of all ids`,
       );
-    const answer = await ask(call, annas, await idsOf(places, anna));
-    expect(answer.status === 200 || answer.status === 204, `${what} gets ${answer.status} ${answer.body}`);
+    const ids = await idsOf(places, anna);
+    const asked = () => ask(call, annas, ids);
+    const answer = ONE_AT_A_TIME.includes(name)
+      ? await eventually(asked, ({ status }) => status !== 409)
+      : await asked();
+    const isRight = name === WITHOUT_ANY ? answer.status === 404 : [200, 204].includes(answer.status);
+    expect(isRight, `${what} gets ${answer.status} ${answer.body}`);
   }
   return found;
 }
+
+/** Nobody here has such audio. `faulty-recognisers.test.ts` has one, its owner, and others. */
+const WITHOUT_ANY = 'getKeptAudio';
 
 const NONSENSE = {
   short: 'x',
@@ -383,9 +421,12 @@ async function open(overrides: Overrides, examples?: Record<string, object>) {
   return { server, document, cast: await castOf(server, clock), ask: asker(server.url, document, examples) };
 }
 
-for (const database of ['SQLite', 'Postgres'] as const)
+/** Access is decided before any database query. */
+const DATABASES = isThorough ? (['SQLite', 'Postgres'] as const) : (['SQLite'] as const);
+
+for (const database of DATABASES)
   test.serial(
-    `On ${database}, every operation lets in whom the document says, and to nobody shows what is another's`,
+    `On ${database}, every operation admits only the documented callers, and shows nobody data of others`,
     async t => {
       const overrides = await serverOn(t, database);
       if (!overrides) return;
@@ -400,7 +441,11 @@ for (const database of ['SQLite', 'Postgres'] as const)
           speakers: ['sherpa-speakers'],
           plugins: { ...overrides.plugins, ...voices },
         },
-        { connectCalendarAccount: { address } },
+        {
+          connectCalendarAccount: { address },
+          // The schedule in the document's example would pause the account's photos on some evenings.
+          putListeningSchedule: { schedule: [] },
+        },
       );
       t.teardown(server.stop);
       const calls = callsOf(document);
@@ -422,7 +467,7 @@ for (const database of ['SQLite', 'Postgres'] as const)
   );
 
 test.serial(
-  'The matrix notices a door that is open, one that is shut, and one that tells what is behind it',
+  'The matrix detects missing access control, wrongly denied access, and leaks in denials',
   async t => {
     const { server, document, cast, ask } = await open({});
     t.teardown(server.stop);

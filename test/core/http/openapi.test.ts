@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -9,6 +9,7 @@ import test, { type ExecutionContext } from 'ava';
 import type { Config } from '../../../config/schema.ts';
 import type { Delivery, GoalSuggestionState } from '../../../core/contract/model.ts';
 import { ACTIONS } from '../../../core/domain/apps/apps.ts';
+import { MAX_MARKS } from '../../../core/domain/conversations/marks.ts';
 import { newId } from '../../../core/domain/ids.ts';
 import { addDaySummaryIn } from '../../../core/domain/notifications/day-summaries.ts';
 import { createNotificationLimit, createRateLimits } from '../../../core/http/rate-limit.ts';
@@ -17,8 +18,10 @@ import { AppError, type ErrorCode } from '../../../core/runtime/errors.ts';
 import { createMetrics } from '../../../core/runtime/metrics.ts';
 import { version } from '../../../core/runtime/version.ts';
 import { attempt, delivery, hook as hookRow } from '../../../plugins/kit/suites/storage/outbound-rows.ts';
+import { stream } from '../../../plugins/kit/suites/storage/rows.ts';
 import { caldavOutlet, openCaldavServer } from '../../helpers/caldav-server.ts';
 import { completedConversation, hashCheaply, temporaryDirectory } from '../../helpers/domain.ts';
+import { eventually } from '../../helpers/eventually.ts';
 import {
   type Answer,
   bodyOf,
@@ -36,21 +39,24 @@ import {
 } from '../../helpers/openapi.ts';
 import { pngOf } from '../../helpers/photo.ts';
 import { openRest } from '../../helpers/rest.ts';
+import { installSmallModel } from '../../helpers/system.ts';
 
-/** How an operation is called, beside what its credential and its body make of it. */
+/** How to call an operation, apart from its credential and its body. */
 interface Call {
   status: number;
+  /** Awaited before the call. */
+  before?: () => Promise<unknown>;
   /** Address of a server in another state. */
   url?: string;
   headers?: Record<string, string>;
-  /** Parameters of the path, separated by blanks. */
+  /** Parameters of the path, separated by spaces. */
   path?: string;
   query?: string;
-  /** As JSON; absent: the example of the document, where there is a body at all. */
+  /** As JSON; absent: the document's example, if the operation has a body. */
   body?: unknown;
 }
 
-/** One call and its answer. */
+/** One call and its response. */
 interface Exchange {
   operation: string;
   status: number;
@@ -71,7 +77,7 @@ async function start(t: ExecutionContext) {
     config: { listen: { maxConnections: 100 } as Config['listen'], trustedProxies: [] },
     health: async () => ({ status: 'failing' as const, parts: [] }),
   };
-  /** The same interface with some of its parts replaced. */
+  /** The same server with some parts replaced. */
   async function serve(changes: Partial<Parameters<typeof createServer>[0]>): Promise<string> {
     const server = createServer({ ...surroundings, ...changes });
     const { port } = await server.listen('127.0.0.1', 0);
@@ -96,6 +102,8 @@ async function start(t: ExecutionContext) {
   });
   const document = await documentOf(served);
   await rest.users.add('owner');
+  await rest.users.setRole(await rest.users.add('olga'), 'operator');
+  const operator = await rest.users.token('olga');
   await rest.signIn.setPassword('owner', 'correct horse battery');
   const { key: deviceKey } = await rest.keys.create(rest.user.id, { name: 'device', scopes: ['listen'] });
   const { key: strangerKey } = await rest.keys.create(rest.user.id, {
@@ -103,6 +111,12 @@ async function start(t: ExecutionContext) {
     scopes: ['goals:read'],
   });
   const key = async () => (await rest.keys.create(rest.user.id, { name: 'another' })).record.id;
+  const session = async () => {
+    const [id, userId] = [randomUUID(), rest.user.id];
+    const expiresAt = rest.clock.now() + 3600_000;
+    await rest.sessions.begin({ id, userId, kind: 'browser', userAgent: 'Firefox', expiresAt });
+    return id;
+  };
   const conversation = async (changes: { locked?: boolean } = {}) => {
     const { id } = await completedConversation(rest, rest.user.id);
     await rest.storage.conversations.update(rest.user.id, id, changes);
@@ -144,7 +158,7 @@ async function start(t: ExecutionContext) {
   hashCheaply(fresh);
   let number = 0;
   const address = async () => {
-    number += 1; // the same again would be the one that is there
+    number += 1; // the same URL again would return the existing one
     return (await rest.channelAddresses.add(rest.user.id, { channel: 'log', address: { number } })).id;
   };
   const calendar = async () => {
@@ -153,7 +167,7 @@ async function start(t: ExecutionContext) {
     rest.calendars.push(caldavOutlet(t, rest.clock));
     return server;
   };
-  /** Makes a link in an account of its own: the calls renew and end the link of their account. */
+  /** Creates a link in a separate account: the calls renew and delete the link of theirs. */
   const calendarQuery = async () => {
     const { path } = await rest.calendarLinks.renew((await rest.users.add('calendar')).id);
     return path.split('?')[1] ?? '';
@@ -191,11 +205,33 @@ async function start(t: ExecutionContext) {
     await rest.storage.conversations.update(rest.user.id, conversationId, changes);
     return made;
   };
-  /** A conversation with a segment, the ids of both. */
+  /** Audio of a stream that no recogniser could transcribe. */
+  const keptAudio = async () => {
+    const made = await completedConversation(rest, rest.user.id);
+    const conversation = await rest.storage.conversations.get(rest.user.id, made.id);
+    if (!conversation) throw new Error('there is no conversation');
+    const id = newId(rest.clock.now());
+    await rest.storage.streams.insert(stream(id, conversation, { anchorAt: rest.clock.now() }));
+    await mkdir(join(rest.mediaDir, 'untranscribed'), { recursive: true });
+    await writeFile(join(rest.mediaDir, 'untranscribed', `${id}-0.wav`), 'RIFF');
+    return `${id}-0`;
+  };
+  /** A conversation with a segment; returns both ids. */
   const said = async (changes: { locked?: boolean } = {}) => {
     const { id, segments } = await completedConversation(rest, rest.user.id);
     await rest.storage.conversations.update(rest.user.id, id, changes);
     return { id, segment: `${id} ${segments[0]?.id}` };
+  };
+  const marked = async (changes: { locked?: boolean } = {}) => {
+    const { id: conversationId } = await said();
+    const mark = await rest.marks.add(rest.user.id, { conversationId });
+    await rest.storage.conversations.update(rest.user.id, conversationId, changes);
+    return mark;
+  };
+  const fullOfMarks = async () => {
+    const { id: conversationId } = await said();
+    for (let count = 0; count < MAX_MARKS; count += 1) await rest.marks.add(rest.user.id, { conversationId });
+    return conversationId;
   };
   /** A delivery to a webhook of the user, and one attempt. */
   const delivered = async (changes: Partial<Delivery> = {}) => {
@@ -207,6 +243,8 @@ async function start(t: ExecutionContext) {
     return row.id;
   };
   const { segment } = await said();
+  await installSmallModel(rest.systemDir, 'other');
+  const started = { ...rest.system.simulation, begin() {} };
   const url = 'https://hooks.example.org/';
   const integration = { webhook_url: url, triggers_on: 'memory_created', actions: [...ACTIONS] };
   const app = async (changes: object = {}): Promise<string> =>
@@ -225,6 +263,11 @@ async function start(t: ExecutionContext) {
     const { body } = await rest.send('GET', '/v1/hooks');
     return body.find((found: Json) => found.app_id === null && found.type === type).id;
   };
+  const appHook = async () => {
+    const id = await app();
+    const { body } = await rest.send('GET', '/v1/hooks');
+    return body.find((found: Json) => found.app_id === id).id;
+  };
   await hook();
   const tea = await app();
   const { secret: appSecret } = (await rest.send('POST', `/v1/apps/${tea}/keys`)).body;
@@ -232,7 +275,7 @@ async function start(t: ExecutionContext) {
   await rest.send('POST', `/v1/apps/enable?app_id=${tea}`);
   const ben = await rest.users.add('ben');
   await rest.apps.install(ben.id, tea, { actions: [] });
-  /** Failures that every operation for apps shares. */
+  /** Failures that all operations of the app API share. */
   const forApp = (query = '', body?: unknown): Call[] => [
     { status: 200, path: tea, query: `${granted}${query}`, ...(body === undefined ? {} : { body }) },
     { status: 404, path: tea, query: `uid=${UNKNOWN}${query}` },
@@ -250,7 +293,16 @@ async function start(t: ExecutionContext) {
     ...rest.uploads,
     open: () => ({ read: failing('internal'), release: async () => {} }),
   };
-  /** Calls that provoke failures of single operations, by operation id; common failures are provoked for all. */
+  await rest.exportFiles.begin(rest.user);
+  await eventually(async () => (await rest.exportFiles.current(rest.user.id))?.state === 'ready');
+  const made = await rest.exportFiles.current(rest.user.id);
+  const exported = made?.id ?? '';
+  if (made) rest.exportFiles.begin = async () => made; // it has to be there for the operations that follow
+  /**
+   * Calls that provoke failures of single operations, by operation id; common failures are provoked for all.
+   */
+  /** One import of an account runs at a time. */
+  const importsOver = () => eventually(() => !rest.uploadedImports.progress(rest.user).running);
   const calls: Record<string, Call[]> = {
     listConversations: [
       { status: 200 },
@@ -295,6 +347,39 @@ async function start(t: ExecutionContext) {
       { status: 404, path: UNKNOWN },
     ],
     streamEvents: [{ status: 200 }],
+    getReadiness: [{ status: 200 }],
+    listModels: [{ status: 200 }],
+    downloadModel: [
+      { status: 200, path: 'small' },
+      { status: 404, path: 'smal' },
+    ],
+    removeModel: [
+      { status: 200, path: 'other' },
+      { status: 404, path: 'other' },
+    ],
+    getSimulation: [{ status: 200 }],
+    startSimulation: [
+      { status: 200, url: await serve({ system: { ...rest.system, simulation: started } }) },
+      { status: 503 },
+    ],
+    stopSimulation: [{ status: 200 }],
+    listPlugins: [{ status: 200 }],
+    changePlugin: [
+      { status: 200, path: 'log', body: { options: {} } },
+      { status: 404, path: 'lo', body: { options: {} } },
+      { status: 422, path: 'log', body: { options: [] } },
+    ],
+    getDiskUsage: [{ status: 200 }],
+    getLatency: [{ status: 200 }],
+    listJobs: [{ status: 200 }],
+    listLogLines: [
+      { status: 200, query: 'level=warn&limit=2' },
+      { status: 422, query: 'level=loud' },
+    ],
+    getExamination: [{ status: 200 }],
+    startExamination: [{ status: 200 }],
+    getBackupState: [{ status: 200 }],
+    startBackup: [{ status: 200 }],
     listDailySummaries: [{ status: 200 }, { status: 422, query: 'limit=x' }],
     getDailySummary: [
       { status: 200, path: '2026-11-02' },
@@ -304,6 +389,7 @@ async function start(t: ExecutionContext) {
     updateGoal: [
       { status: 200, path: await goal() },
       { status: 404, path: UNKNOWN },
+      { status: 409, path: await goal(), body: { title: 'Tea', expected: { title: 'Coffee' } } },
       { status: 422, path: UNKNOWN, body: {} },
     ],
     updateGoalProgress: [
@@ -356,6 +442,12 @@ async function start(t: ExecutionContext) {
       { status: 422, body: { code: '', password: '' } },
     ],
     getPublicKeys: [{ status: 200 }],
+    listSessions: [{ status: 200 }],
+    endOtherSessions: [{ status: 204 }],
+    endOneSession: [
+      { status: 204, path: await session() },
+      { status: 404, path: UNKNOWN },
+    ],
     listKeys: [{ status: 200 }],
     createKey: [
       { status: 200 },
@@ -402,6 +494,22 @@ async function start(t: ExecutionContext) {
     getSummarySettings: [{ status: 200 }],
     getSpeechSettings: [{ status: 200 }],
     updateSpeechSettings: [{ status: 200 }, { status: 422, body: { translate_to: 'klingonish' } }],
+    getListening: [{ status: 200 }],
+    putListeningSchedule: [{ status: 200 }, { status: 422, body: { schedule: [{ days: [] }] } }],
+    pauseListening: [{ status: 200 }, { status: 422, body: { minutes: 0 } }],
+    resumeListening: [{ status: 200 }],
+    listAccesses: [{ status: 200 }, { status: 422, query: 'limit=ten' }],
+    getRetention: [{ status: 200 }],
+    putRetention: [
+      { status: 200 },
+      { status: 404, body: { rules: [{ data: 'photos', days: 1, folder_id: UNKNOWN }] } },
+      { status: 422, body: { rules: [{ data: 'audio', days: 0 }] } },
+    ],
+    previewRetention: [
+      { status: 200 },
+      { status: 404, body: { rules: [{ data: 'photos', days: 1, folder_id: UNKNOWN }] } },
+      { status: 422, body: { rules: [{ data: 'audio', days: 0 }] } },
+    ],
     listDevices: [{ status: 200 }],
     getDevice: [
       { status: 200, path: await device() },
@@ -435,6 +543,16 @@ async function start(t: ExecutionContext) {
     ],
     undoVoiceAssignment: [
       { status: 200, path: await assigned() },
+      { status: 404, path: UNKNOWN },
+    ],
+    startImport: [
+      { status: 200, before: importsOver },
+      { status: 422, query: 'dry_run=perhaps' },
+    ],
+    getImportProgress: [{ status: 200 }],
+    listImports: [{ status: 200 }],
+    undoImport: [
+      { status: 200, path: await importOf(rest), before: importsOver },
       { status: 404, path: UNKNOWN },
     ],
     importAudio: [{ status: 200 }, { status: 422, query: 'silence=1' }],
@@ -492,6 +610,12 @@ async function start(t: ExecutionContext) {
       { status: 422, path: segment, body: { text: ' ' } },
       { status: 423, path: (await said({ locked: true })).segment },
     ],
+    finishConversation: [
+      { status: 200, path: await conversation() },
+      { status: 404, path: UNKNOWN },
+      { status: 409, path: await ongoing() },
+      { status: 423, path: await conversation({ locked: true }) },
+    ],
     mergeConversations: [
       { status: 200, path: await conversation(), body: { with: await conversation() } },
       { status: 404, path: UNKNOWN },
@@ -546,6 +670,18 @@ async function start(t: ExecutionContext) {
     getVocabulary: [{ status: 200 }],
     putVocabulary: [{ status: 200 }, { status: 422, body: { words: [''] } }],
     exportAccount: [{ status: 200 }],
+    listExports: [{ status: 200 }],
+    getExportFile: [
+      { status: 200, path: exported },
+      { status: 206, path: exported, headers: { Range: 'bytes=10-' } },
+      { status: 416, path: exported, headers: { Range: 'bytes=999999999-' } },
+      { status: 404, path: UNKNOWN },
+    ],
+    deleteExport: [
+      { status: 200, path: exported },
+      { status: 404, path: UNKNOWN },
+    ],
+    startExport: [{ status: 200 }],
     removeOwnAccount: [
       { status: 200, url: guarded, body: { name: rest.user.name } },
       { status: 409, body: { name: 'somebody' } },
@@ -680,6 +816,27 @@ async function start(t: ExecutionContext) {
       { status: 404, path: tea },
     ],
     listHooks: [{ status: 200 }],
+    createHook: [
+      { status: 200 },
+      { status: 404, body: { type: 'nonsense', url } },
+      { status: 409 },
+      { status: 422, body: { type: 'memory_created', url: 'http://10.0.0.1' } },
+    ],
+    updateHook: [
+      { status: 200, path: await hook('day_summary') },
+      { status: 404, path: UNKNOWN },
+      { status: 409, path: await hook('day_summary'), body: { type: 'memory_created' } },
+      { status: 422, path: UNKNOWN, body: {} },
+    ],
+    deleteHook: [
+      { status: 204, path: await hook('device_event') },
+      { status: 404, path: UNKNOWN },
+      { status: 409, path: await appHook() },
+    ],
+    testHook: [
+      { status: 200, path: await hook('day_summary') },
+      { status: 404, path: UNKNOWN },
+    ],
     enableHook: [
       { status: 200, path: await hook('day_summary') },
       { status: 404, path: UNKNOWN },
@@ -773,9 +930,35 @@ async function start(t: ExecutionContext) {
     ],
     getOpenApi: [{ status: 200 }],
     getDocs: [{ status: 200 }],
+    listMarks: [
+      { status: 200, path: (await marked()).conversationId },
+      { status: 404, path: UNKNOWN },
+    ],
+    createMark: [
+      { status: 200, body: { conversation_id: (await said()).id } },
+      { status: 404, body: { conversation_id: UNKNOWN } },
+      { status: 409, body: { conversation_id: await fullOfMarks() } },
+      { status: 422, body: { at: 'tomorrow' } },
+      { status: 423, body: { conversation_id: (await said({ locked: true })).id } },
+    ],
+    deleteMark: [
+      { status: 200, path: (await marked()).id },
+      { status: 404, path: UNKNOWN },
+      { status: 423, path: (await marked({ locked: true })).id },
+    ],
     listPhotos: [
       { status: 200, path: (await photo()).conversationId },
       { status: 404, path: UNKNOWN },
+    ],
+    listKeptAudio: [
+      { status: 200, path: (await photo()).conversationId },
+      { status: 404, path: UNKNOWN },
+    ],
+    getKeptAudio: [
+      { status: 200, path: await keptAudio() },
+      { status: 206, path: await keptAudio(), headers: { Range: 'bytes=0-1' } },
+      { status: 416, path: await keptAudio(), headers: { Range: 'bytes=99-' } },
+      { status: 404, path: `${UNKNOWN}-0` },
     ],
     getPhoto: [
       { status: 200, path: (await photo()).id, query: 'size=small' },
@@ -800,7 +983,7 @@ async function start(t: ExecutionContext) {
       { status: 504, url: await heard(failing('timeout')) },
     ],
   };
-  return { ...rest, url: served, serve, document, deviceKey, strangerKey, appSecret, calls };
+  return { ...rest, operator, url: served, serve, document, deviceKey, strangerKey, appSecret, calls };
 }
 
 const TRANSCRIPT = {
@@ -810,12 +993,21 @@ const TRANSCRIPT = {
 
 const VOICE = { hasProfile: true, seconds: 9, samples: [] };
 
-/** Answers the id of a recording that waits. */
+/** Returns the id of an import from another product that has stored nothing. */
+async function importOf({ storage, user }: Awaited<ReturnType<typeof openRest>>): Promise<string> {
+  const id = newId(1);
+  await storage.foreignImports.insert({
+    ...{ id, userId: user.id, format: 'SRT', name: 'talk.srt', state: 'done', counts: {} },
+    ...{ startedAt: 1, endedAt: 2 },
+  });
+  return id;
+}
+
 async function recordingOf({ recordings, user }: Awaited<ReturnType<typeof openRest>>): Promise<string> {
   return (await recordings.add(user.id, { path: import.meta.filename, name: 'this' })).id;
 }
 
-/** Answers the id of a sample of somebody's voice. */
+/** Returns the id of a voice sample. */
 async function voiceOf({ storage, people, user }: Awaited<ReturnType<typeof openRest>>): Promise<string> {
   const { id: personId } = await people.create(user.id, 'Vera');
   const place = { conversationId: null, speakerId: null, createdAt: 1 };
@@ -830,7 +1022,7 @@ interface Target {
   credential: string | null;
 }
 
-/** Calls an operation as `call` says. */
+/** Calls an operation as `call` describes. */
 async function exchange(target: Target, id: string, call: Omit<Call, 'status'>): Promise<Exchange> {
   const { operation } = find(target.document, id);
   const file = fileOf(operation);
@@ -840,7 +1032,7 @@ async function exchange(target: Target, id: string, call: Omit<Call, 'status'>):
   return { ...(await send(target, id, call, sent === undefined ? null : raw)), sent };
 }
 
-/** The same with a body as it is. */
+/** The same with a raw body. */
 async function send(
   { url, document, credential }: Target,
   id: string,
@@ -868,7 +1060,7 @@ async function send(
   return { operation: id, status: response.status, type, headers: response.headers, body: parsed };
 }
 
-/** The answer to a body that says it is larger than any may be, of which nothing comes. */
+/** Sends a Content-Length above every limit, without the body. */
 async function announceLarge(
   { url, document, credential }: Target,
   id: string,
@@ -887,11 +1079,12 @@ async function announceLarge(
   return { operation: id, status: answer.statusCode ?? 0, type: 'application/json', headers, body };
 }
 
-/** It asks no service, and so none can be broken. */
+/** It calls no service, so none can fail. */
 const UNBREAKABLE = 'endSession';
 
 /**
- * Lists contradictions between these exchanges and the document, and answers in the document that none of them shows.
+ * Lists contradictions between these exchanges and the document, and documented responses that none of them
+ * shows.
  */
 function complaints(document: OpenApi, exchanges: Exchange[]): string[] {
   const check = checker(document);
@@ -927,21 +1120,25 @@ function complaints(document: OpenApi, exchanges: Exchange[]): string[] {
 }
 
 test('Every operation answers as the OpenAPI document says, with success and with each of its failures', async t => {
-  const { url, serve, document, deviceKey, strangerKey, appSecret, calls, token, ...rest } = await start(t);
+  const { url, serve, document, deviceKey, strangerKey, appSecret, calls, token, operator, ...rest } =
+    await start(t);
   let failure = new Error('broken');
   const reject = () => Promise.reject(failure);
+  const fail = () => {
+    throw failure;
+  };
   const breaking = <T extends object>(service: T) =>
     new Proxy(service, {
       get: (of, name) => (typeof Reflect.get(of, name) === 'function' ? reject : Reflect.get(of, name)),
     });
   const brokenUrl = await serve({
     signIn: breaking(rest.signIn),
+    sessions: breaking(rest.sessions),
     accounts: breaking(rest.accounts),
     accountExport: {
-      archive() {
-        throw failure;
-      },
+      archive: fail,
     },
+    exportFiles: breaking(rest.exportFiles),
     users: breaking(rest.users),
     conversations: breaking(rest.conversations),
     keys: breaking(rest.keys),
@@ -952,10 +1149,14 @@ test('Every operation answers as the OpenAPI document says, with success and wit
     folders: breaking(rest.folders),
     summaryTemplates: breaking(rest.summaryTemplates),
     speechSettings: breaking(rest.speechSettings),
+    listening: breaking(rest.listening),
+    retention: breaking(rest.retention),
+    accesses: { ...rest.accesses, list: reject },
     speechProfiles: breaking(rest.speechProfiles),
     voiceSamples: breaking(rest.voiceSamples),
     voiceAssignments: breaking(rest.voiceAssignments),
     recordings: breaking(rest.recordings),
+    uploadedImports: { add: reject, undo: reject, list: reject, progress: fail },
     calendarLinks: breaking(rest.calendarLinks),
     calendarSync: breaking(rest.calendarSync),
     devices: breaking(rest.devices),
@@ -967,11 +1168,26 @@ test('Every operation answers as the OpenAPI document says, with success and wit
     weeklyReview: breaking({ review: rest.weeklyReview }).review,
     deliveries: breaking(rest.deliveries),
     feed: { ...rest.feed, subscribe: reject },
+    system: {
+      readiness: reject,
+      models: breaking(rest.system.models),
+      simulation: { state: fail, begin: fail, stop: reject },
+      examination: { state: fail, begin: fail },
+      diskUsage: reject,
+      jobs: reject,
+      latency: fail,
+      plugins: fail,
+      changePlugin: reject,
+      logLines: fail,
+      backups: { begin: fail, progress: fail, state: reject },
+    },
     apps: breaking(rest.apps),
     hooks: breaking(rest.hooks),
     notifications: breaking(rest.notifications),
     channelAddresses: breaking(rest.channelAddresses),
+    marks: breaking(rest.marks),
     photos: breaking(rest.photos),
+    keptAudios: breaking(rest.keptAudios),
   });
   const one = { read: 1, write: 1, batch: 1, transcript: 1, search: 1, failed: 1 };
   const exhaustedUrl = await serve({
@@ -989,7 +1205,8 @@ test('Every operation answers as the OpenAPI document says, with success and wit
     const { operationId: id, responses, security } = operation;
     const takesToken = security.some(({ idToken }) => idToken);
     const isForApps = security.some(each => each.appSecret);
-    const credential = takesToken ? token : isForApps ? appSecret : deviceKey;
+    const role = operation['x-required-role'];
+    const credential = role ? operator : takesToken ? token : isForApps ? appSecret : deviceKey;
     const target = { url, document, credential };
     const broken = { ...target, url: brokenUrl };
     const good = calls[id]?.find(({ status }) => status < 300);
@@ -999,16 +1216,20 @@ test('Every operation answers as the OpenAPI document says, with success and wit
       ...(isForApps ? { path: good?.path ?? UNKNOWN } : {}),
       ...(isForApps && good?.body ? { body: good.body } : {}),
     };
-    for (const { status, ...call } of calls[id] ?? []) await expect(status, exchange(target, id, call));
+    for (const { status, before, ...call } of calls[id] ?? []) {
+      await before?.();
+      await expect(status, exchange(target, id, call));
+    }
     if (responses[429] && security.length > 0) {
       await expect(401, exchange({ ...target, credential: null }, id, {}));
       await expect(401, exchange({ ...target, credential: 'nonsense' }, id, {}));
       const stranger = operation['x-required-scope'] === 'listen' ? strangerKey : deviceKey;
       await expect(
-        takesToken ? (responses[403] ? 403 : 401) : isForApps ? 401 : 200,
+        takesToken ? (responses[403] && !role ? 403 : 401) : isForApps ? 401 : 200,
         exchange({ ...target, credential: stranger }, id, {}),
       );
     }
+    if (role) await expect(403, exchange({ ...target, credential: token }, id, {}));
     if (id === UNBREAKABLE) continue;
     if (responses[500]) await expect(500, exchange(broken, id, usual));
     const file = fileOf(operation);
@@ -1044,7 +1265,7 @@ test('Every operation answers as the OpenAPI document says, with success and wit
   t.deepEqual(complaints(document, exchanges), []);
   const limited = exchanges.filter(({ operation: id, status }) => {
     const { responses, security } = find(document, id).operation;
-    const isForApps = security.some(each => each.appSecret); // it is looked up first for whom they ask
+    const isForApps = security.some(each => each.appSecret); // the user is looked up first
     return responses[429] && security.length > 0 && !(isForApps && status >= 500);
   });
   for (const { operation, status, headers } of limited)
@@ -1052,7 +1273,7 @@ test('Every operation answers as the OpenAPI document says, with success and wit
       t.regex(headers.get(`x-ratelimit-${name}`) ?? '', /^\d+$/, `${operation} ${status}`);
   t.true(exchanges.length > 60);
 
-  // The same answers do not agree with a document that says something else.
+  // The same responses contradict a modified document.
   const other = structuredClone(document);
   const path = '/v1/dev/user/conversations';
   const list = other.paths[path]?.get as Operation;
@@ -1075,7 +1296,7 @@ test('Every operation answers as the OpenAPI document says, with success and wit
     t.true(found.has(complaint), complaint);
 });
 
-test('The document is OpenAPI 3.1, version 1.0.0, and every operation says who may call it', async t => {
+test('The document is OpenAPI 3.1, version 1.0.0, and every operation states who may call it', async t => {
   const { url } = await openRest(t);
   const document = await documentOf(url);
   t.regex(document.openapi, /^3\.1\./);
@@ -1095,7 +1316,7 @@ test('The document is OpenAPI 3.1, version 1.0.0, and every operation says who m
   t.false((await new Validator().validate(broken)).valid);
 });
 
-test('Parameters are described as what they mean, with their defaults and tables', async t => {
+test('Parameters are described with their meaning, defaults and tables', async t => {
   const { url } = await openRest(t);
   const response = await fetch(`${url}/openapi.json`);
   const { paths } = (await response.json()) as {
@@ -1131,7 +1352,7 @@ const KEYWORDS = new Set([
   ...['minItems', 'maxItems', 'minLength', 'maxLength', 'minimum', 'maximum', 'exclusiveMinimum'],
 ]);
 
-/** The keywords of a schema and of all schemas within, each with its place. */
+/** All keywords of a schema and its subschemas, each with its path. */
 function* keywordsOf(schema: Json, place: string): Iterable<[keyword: string, place: string]> {
   for (const [keyword, value] of Object.entries(schema)) {
     yield [keyword, place];
@@ -1143,7 +1364,7 @@ function* keywordsOf(schema: Json, place: string): Iterable<[keyword: string, pl
   }
 }
 
-test('Schemas are JSON Schema and nothing else, with the bounds of a field beside its name', async t => {
+test('Schemas are plain JSON Schema, and each field states its bounds', async t => {
   const { url } = await openRest(t);
   const document = await documentOf(url);
   const { schemas } = document.components;
@@ -1169,7 +1390,7 @@ test('Schemas are JSON Schema and nothing else, with the bounds of a field besid
   t.like(fieldOf('ConversationFromSegments', 'client_session_id'), { minLength: 1, maxLength: 200 });
 });
 
-test('The document and the page are not sent again to who has them', async t => {
+test('The document and the page are not sent again to a client that has them', async t => {
   const { url } = await openRest(t);
   for (const path of ['/openapi.json', '/docs', '/docs/swagger-ui.css']) {
     const first = await fetch(url + path);
@@ -1185,7 +1406,7 @@ test('The document and the page are not sent again to who has them', async t => 
   }
 });
 
-test('The page is made of this server’s files alone, and may load nothing else', async t => {
+test("The page consists of this server's files, and may load nothing else", async t => {
   const { url } = await openRest(t);
   const page = await fetch(`${url}/docs`);
   t.is(page.headers.get('content-type'), 'text/html; charset=utf-8');

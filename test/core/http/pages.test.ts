@@ -26,7 +26,7 @@ async function openPages(t: ExecutionContext, files: Record<string, string>, res
   });
   const { port } = await server.listen('127.0.0.1', 0);
   t.teardown(() => server.close());
-  /** The path as it is, which fetch would normalise. */
+  /** The raw path, which fetch would normalise. */
   const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
     new Promise<{ status: number | undefined; headers: NodeJS.Dict<string | string[]>; body: string }>(
       (resolve, reject) => {
@@ -40,7 +40,7 @@ async function openPages(t: ExecutionContext, files: Record<string, string>, res
   return { get, directory };
 }
 
-test('a page is served with a strict policy, and its views are its index', async t => {
+test('a page is served with a strict policy, and its views return its index', async t => {
   const { get } = await openPages(t, { 'index.html': '<h1>Tea</h1>' }, { views: ['talks'] });
   for (const path of ['/', '/talks', '/talks/1/2', '/talks?x=1']) {
     const { status, headers, body } = await get(path);
@@ -56,7 +56,7 @@ test('a page is served with a strict policy, and its views are its index', async
   t.is((await get('/talksy')).status, 404);
 });
 
-test('the interface comes first, and what is no file stays not found in JSON', async t => {
+test('API routes take precedence, and unknown paths stay a 404 in JSON', async t => {
   const { get } = await openPages(t, { 'index.html': 'x' }, { views: ['healthz'] });
   t.deepEqual(JSON.parse((await get('/healthz')).body), { status: 'ok', parts: [] });
   t.is((await get('/v1/dev/user/conversations')).status, 401);
@@ -65,7 +65,7 @@ test('the interface comes first, and what is no file stays not found in JSON', a
   t.is((await get('/', {}, 'HEAD')).body, '');
 });
 
-test('files with a hash in their names are kept for ever, others are asked for again', async t => {
+test('files with a hash in their names are cached for ever, others are revalidated', async t => {
   const { get } = await openPages(
     t,
     { 'index.html': 'x', 'assets/a-1.js': SCRIPT, 'b.js': 'b' },
@@ -82,7 +82,7 @@ test('files with a hash in their names are kept for ever, others are asked for a
   t.is(again.body, '');
 });
 
-test('large texts are compressed for those who can read that', async t => {
+test('large texts are compressed for clients that accept it', async t => {
   const { get } = await openPages(t, { 'index.html': 'x', 'a.js': SCRIPT });
   const gzipped = await get('/a.js', { 'accept-encoding': 'gzip, br' });
   t.is(gzipped.headers['content-encoding'], 'gzip');
@@ -93,7 +93,7 @@ test('large texts are compressed for those who can read that', async t => {
   t.not(plain.headers.etag, gzipped.headers.etag);
 });
 
-test('no path leads out of the directory, nor does a link in it', async t => {
+test('no path leads out of the directory, nor does a symbolic link in it', async t => {
   const { get, directory } = await openPages(t, { 'index.html': 'x' });
   await symlink('/etc/hostname', join(directory, 'link.txt'));
   for (const path of [
@@ -111,7 +111,7 @@ test('no path leads out of the directory, nor does a link in it', async t => {
     t.is((await get(path)).status, 404, path);
 });
 
-test('a page that cannot be served says why, and the interface goes on', async t => {
+test('a page that cannot be served logs the reason, and the API keeps working', async t => {
   const { get } = await openPages(t, { 'index.html': 'x', 'run.exe': 'x' });
   const { status, body } = await get('/');
   t.is(status, 503);

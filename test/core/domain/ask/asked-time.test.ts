@@ -5,7 +5,7 @@ import { askedTime } from '../../../../core/domain/ask/asked-time.ts';
 const NOW = Date.parse('2026-11-25T10:00:00Z');
 const BERLIN = 'Europe/Berlin';
 
-/** Spans as a clock in Berlin shows them in winter, and what is left of the question. */
+/** Returns the period in Berlin winter time, and the rest of the question. */
 function read(question: string, now = NOW): string {
   const local = (at: number) => new Date(at + 3_600_000).toISOString().slice(5, 16).replace('T', ' ');
   const { spans, words } = askedTime(question, now, BERLIN);
@@ -38,7 +38,7 @@ const QUESTIONS: Readonly<Record<string, string>> = {
   'el martes pasado': '11-24 00:00 – 11-25 00:00 | ',
   'hace dos días': '11-23 00:00 – 11-24 00:00 | ',
   'esta mañana': '11-25 05:00 – 11-25 12:00 | ',
-  // what is no time
+  // not times
   'I march on': 'i march on',
   'Where he sat down': 'where he sat down',
   'What did Dr. May say about 24/7?': 'what did dr may say about 24 7',
@@ -46,11 +46,11 @@ const QUESTIONS: Readonly<Record<string, string>> = {
   '': '',
 };
 
-test('A question says what time it is about, in English, German, French and Spanish', t => {
+test('The period of a question is found in English, German, French and Spanish', t => {
   for (const [question, expected] of Object.entries(QUESTIONS)) t.is(read(question), expected, question);
 });
 
-test('A month is the last one, a date without a year the last or the next one', t => {
+test('A month means the last one; a date without a year means the last or the next one', t => {
   const days = (question: string) =>
     askedTime(question, NOW, 'UTC').spans.map(({ from, to }) =>
       [from, to].map(at => new Date(at).toISOString().slice(0, 10)),
@@ -65,7 +65,7 @@ test('A month is the last one, a date without a year the last or the next one', 
   t.deepEqual(days('on 24 December 2024'), [['2024-12-24', '2024-12-25']]);
 });
 
-test('A day is as long as the clocks of the time zone make it', t => {
+test('The length of a day follows the clock changes of the time zone', t => {
   const after = Date.parse('2026-10-26T10:00:00Z'); // the day after clocks went back
   const [span] = askedTime('yesterday', after, BERLIN).spans;
   t.is((span?.to ?? 0) - (span?.from ?? 0), 25 * 3_600_000);

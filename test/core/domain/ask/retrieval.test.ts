@@ -28,14 +28,14 @@ const FOUND = [
   memory('tax', 'The accountant wants the receipts of last year'),
 ];
 
-test('What shares no word with a question, and is no more like it than anything, is no source of its answer', async t => {
+test('A passage without shared words or similar meaning is not a source', async t => {
   const words = openWords();
   const retrieve = retrieverOf(FOUND, () => words);
   t.deepEqual(await retrieve('doctor clinic patient'), ['surgeon']);
   t.deepEqual(await retrieve('boat'), ['boat']);
 });
 
-test('What was said at the time that is asked about, or was cited before, stays a source', async t => {
+test('Passages from the requested period or cited before remain sources', async t => {
   const words = openWords();
   const retrieve = retrieverOf(FOUND, () => words);
   t.is((await retrieve('doctor clinic patient', { spans: [{ from: 0, to: 1 }] })).length, 3);
@@ -45,6 +45,6 @@ test('What was said at the time that is asked about, or was cited before, stays 
   );
 });
 
-test('Without an embedder everything was found by its words, and stays', async t => {
+test('Without an embedder all passages were found by words, and remain sources', async t => {
   t.is((await retrieverOf(FOUND, none)('doctor clinic patient')).length, 3);
 });

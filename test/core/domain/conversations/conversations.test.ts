@@ -30,7 +30,7 @@ async function start(t: ExecutionContext) {
   };
 }
 
-/** Something said so many seconds after `zero`. */
+/** A segment this many seconds after `zero`. */
 function said(zero: number, text: string, from: number, to: number, speaker = 'SPEAKER_00'): Piece {
   return { text, startAt: zero + from * 1000, endAt: zero + to * 1000, speaker, sttProvider: 'sphinx' };
 }
@@ -39,7 +39,7 @@ function finishJobs({ storage, clock }: Pick<Domain, 'storage' | 'clock'>) {
   return storage.jobs.claim(['conversation.finish'], clock.now(), 60_000, 10);
 }
 
-test('A new conversation is open and empty, and its end is planned durably', async t => {
+test('A new conversation is open and empty, and a stored job will end it', async t => {
   const domain = await start(t);
   const conversation = await domain.conversations.open(domain.request);
 
@@ -51,7 +51,7 @@ test('A new conversation is open and empty, and its end is planned durably', asy
   t.is(await domain.storage.jobs.nextRunAt(['conversation.finish']), domain.clock.now() + TIMEOUT_MS);
 });
 
-test('A reconnect of the same source and device continues the conversation, with the newer language and timeout', async t => {
+test('A reconnect of the same source and device continues the conversation, with the new language and timeout', async t => {
   const { conversations, clock, request, storage } = await start(t);
   const first = await conversations.open(request);
   clock.advance(60_000);
@@ -62,7 +62,7 @@ test('A reconnect of the same source and device continues the conversation, with
   t.is(await storage.jobs.nextRunAt(['conversation.finish']), first.createdAt + 90_000);
 });
 
-test('Another device, source or user gets a conversation of its own', async t => {
+test('Another device, source or user gets a separate conversation', async t => {
   const { conversations, request, users } = await start(t);
   const other = await users.add('ben');
   const opened = await Promise.all([
@@ -75,13 +75,13 @@ test('Another device, source or user gets a conversation of its own', async t =>
   t.is(new Set(opened.map(({ id }) => id)).size, 5);
 });
 
-test('Connections that come at the same moment share one conversation', async t => {
+test('Simultaneous connections share one conversation', async t => {
   const { conversations, request } = await start(t);
   const opened = await Promise.all(Array.from({ length: 8 }, () => conversations.open(request)));
   t.is(new Set(opened.map(({ id }) => id)).size, 1);
 });
 
-test('Opening a conversation wakes the runner of the job that will end it', async t => {
+test('Opening a conversation wakes the job runner that will end it', async t => {
   const { conversations, request, storage } = await start(t);
   const woken: string[][] = [];
   storage.onEnqueued(jobs => woken.push([...jobs.keys()]));
@@ -89,7 +89,7 @@ test('Opening a conversation wakes the runner of the job that will end it', asyn
   t.deepEqual(woken, [['conversation.finish']]);
 });
 
-test('A reconnect after the timeout ends the old conversation and begins another', async t => {
+test('A reconnect after the timeout ends the old conversation and starts another', async t => {
   const { conversations, clock, request, told, user } = await start(t);
   const old = await conversations.open(request);
   const startedAt = clock.now();
@@ -108,7 +108,7 @@ test('A reconnect after the timeout ends the old conversation and begins another
   t.deepEqual(told['conversation.processing'], [{ userId: user.id, conversationId: old.id }]);
 });
 
-test('A stream that is named again goes on where it stood, in the conversation it was in while that is open', async t => {
+test('A resumed stream continues at its position, in its conversation while that is open', async t => {
   const { conversations, clock, connection, user } = await start(t);
   const first = await conversations.connect(connection);
   t.like(first.streams[0], { clientStream: 'walk', codec: 'opus', through: 0, received: 0, anchorAt: null });
@@ -119,7 +119,7 @@ test('A stream that is named again goes on where it stood, in the conversation i
     receivedSample: 800,
   });
 
-  clock.advance(TIMEOUT_MS * 2); // nobody ran to end it
+  clock.advance(TIMEOUT_MS * 2); // no server was running to end it
   const again = await conversations.connect(connection);
   t.is(again.conversation.id, first.conversation.id);
   t.is(again.conversation.lastActivityAt, clock.now());
@@ -146,7 +146,7 @@ test('Connections without a stream name never share a stream', async t => {
   t.is(one.conversation.id, two.conversation.id);
 });
 
-test('Audio recorded longer ago than the timeout does not join what is open now', async t => {
+test('Audio recorded earlier than the timeout does not join the open conversation', async t => {
   const { conversations, clock, request } = await start(t);
   const open = await conversations.open(request);
   const recent = await conversations.open({ ...request, recordedAt: clock.now() - 1000 });
@@ -155,7 +155,7 @@ test('Audio recorded longer ago than the timeout does not join what is open now'
   t.not(old.id, open.id);
 });
 
-test('Pieces become segments with seconds from the first audio sample, told after they are stored', async t => {
+test('Pieces become segments with seconds from the first audio sample, and are announced after storage', async t => {
   const { conversations, clock, connection, told, user, storage, events } = await start(t);
   const {
     conversation,
@@ -194,7 +194,7 @@ test('Pieces become segments with seconds from the first audio sample, told afte
   t.like(await storage.streams.get(user.id, stream.id), progress);
 });
 
-test('Pieces of one speaker less than 3 s apart are one segment with one id, also across calls', async t => {
+test('Pieces of one speaker less than 3 s apart form one segment with one id, also across calls', async t => {
   const { conversations, clock, request, user } = await start(t);
   const { id } = await conversations.open(request);
   const zero = clock.now();
@@ -219,7 +219,7 @@ test('Pieces of one speaker less than 3 s apart are one segment with one id, als
   t.is((await conversations.segments(user.id, [id])).length, 4);
 });
 
-test('A segment never grows past 60 seconds', async t => {
+test('A segment is never longer than 60 seconds', async t => {
   const { conversations, clock, request, user } = await start(t);
   const { id } = await conversations.open(request);
   const zero = clock.now();
@@ -232,7 +232,7 @@ test('A segment never grows past 60 seconds', async t => {
   t.true(segments.length < 5);
 });
 
-test('A piece from before the first sample begins at zero, and one without text makes nothing', async t => {
+test('A piece from before the first sample starts at zero, and one without text is ignored', async t => {
   const { conversations, clock, request, user } = await start(t);
   const { id } = await conversations.open(request);
   const zero = clock.now();
@@ -243,7 +243,7 @@ test('A piece from before the first sample begins at zero, and one without text 
   t.like(segment, { start: 0, end: 0 });
 });
 
-test('Progress without pieces is no activity, works after the end, and never goes back', async t => {
+test('Progress without pieces is not activity, works after the end, and never goes back', async t => {
   const { conversations, clock, connection, user, storage, told } = await start(t);
   const {
     conversation,
@@ -266,7 +266,7 @@ test('Progress without pieces is no activity, works after the end, and never goe
   t.deepEqual(told.segments, []);
 });
 
-test('What another connection of the stream has stored already is not stored twice', async t => {
+test('Data that another connection of the stream has already stored is not stored twice', async t => {
   const { conversations, clock, connection, user } = await start(t);
   const {
     conversation,
@@ -315,7 +315,7 @@ test('Nothing of a rejected append is stored', async t => {
   });
 });
 
-test('Nothing is added to a conversation that is over, gone, or another user’s', async t => {
+test('Nothing is added to a conversation that has ended, was deleted or belongs to another user', async t => {
   const { conversations, clock, request, user, users, storage } = await start(t);
   const other = await users.add('ben');
   const { id } = await conversations.open(request);
@@ -342,7 +342,7 @@ test('Nothing is added to a conversation that is over, gone, or another user’s
   await conflict(append());
 });
 
-test('Heard speech keeps an open conversation alive, and no other', async t => {
+test('Speech keeps its own open conversation alive, and no other', async t => {
   const { conversations, clock, request, user } = await start(t);
   const { id } = await conversations.open(request);
   const startedAt = clock.now();
@@ -365,7 +365,7 @@ test('Heard speech keeps an open conversation alive, and no other', async t => {
   t.is((await conversations.get(user.id, id))?.lastActivityAt, endedAt);
 });
 
-test('Ending a conversation happens once, makes its job due now, and wakes the runner', async t => {
+test('A conversation ends once, which makes its job due at once and wakes the runner', async t => {
   const domain = await start(t);
   const { conversations, clock, request, user, told } = domain;
   const { id } = await conversations.open(request);
@@ -388,7 +388,7 @@ test('Ending a conversation happens once, makes its job due now, and wakes the r
   );
 });
 
-test('An empty conversation that ends is removed, and is never announced as processing', async t => {
+test('An empty conversation is removed when it ends, and never announced as processing', async t => {
   const { conversations, request, user, told } = await start(t);
   const { id } = await conversations.open(request);
   t.true(await conversations.finish(user.id, id));
@@ -424,7 +424,7 @@ test('A speaker is the owner, a known person, or a number', async t => {
   t.is(name(whose), 'Speaker 12');
 });
 
-test('What is no id is not found, without asking the database', async t => {
+test('An invalid id is not found, without a database query', async t => {
   const { conversations, user } = await start(t);
   for (const id of ['', 'x', "' or 1=1", '01890000-0000-7000-8000-00000000000G'])
     t.is(await conversations.get(user.id, id), null);

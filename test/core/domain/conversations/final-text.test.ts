@@ -3,7 +3,7 @@ import { replaced, shareOut } from '../../../../core/domain/conversations/final-
 
 const live = (text: string, at = 0) => ({ segmentId: 'one', at, text });
 
-test('the live text of an utterance is replaced where it stands, and nothing beside it', t => {
+test('the live text of an utterance is replaced in place, and neighbouring text is not', t => {
   t.is(
     replaced('so we meat at ten and then', live('we meat at ten', 3), 'We meet at ten.'),
     'so We meet at ten. and then',
@@ -16,7 +16,7 @@ test('the live text of an utterance is replaced where it stands, and nothing bes
   );
 });
 
-test('what its owner corrected, and what would not change, is left alone', t => {
+test("the owner's corrections and unchanged text are not replaced", t => {
   t.is(replaced('we meet at eleven', live('we meat at ten'), 'We meet at ten.'), null);
   t.is(replaced('yesterday', live('yes'), 'Yes.'), null, 'part of a word is not the utterance');
   t.is(replaced('we meet', live('we meet'), 'we meet'), null);
@@ -27,7 +27,7 @@ test('what its owner corrected, and what would not change, is left alone', t => 
   );
 });
 
-test('words of the whole utterance go to the segments in which they were heard', t => {
+test('words of the whole utterance are assigned to the segments in which they were spoken', t => {
   t.deepEqual(shareOut(['good morning'], ' Good  morning! '), ['Good morning!']);
   t.deepEqual(shareOut(['how r you', 'i am find', 'grate'], 'How are you? I am fine. Great!'), [
     'How are you?',

@@ -34,7 +34,7 @@ async function open(t: ExecutionContext) {
   return { server, put, ...account };
 }
 
-/** A conversation of its own in which these voices speak; its id. */
+/** Creates a conversation with these voices and returns its id. */
 async function talk({ url, key }: TestServer, source: string, ...names: VoiceName[]): Promise<string> {
   const client = await connectListen(url, key, { codec: 'pcm16', sample_rate: 16_000, source });
   for (const name of names) client.socket.send(samplesToBytes(joined(sentence(name), silence(4))));
@@ -46,7 +46,7 @@ async function talk({ url, key }: TestServer, source: string, ...names: VoiceNam
   return id;
 }
 
-test('a voice is named in all conversations of the last days, as a job, and that is undone', async t => {
+test('a job names a voice in all recent conversations, and the assignment can be undone', async t => {
   const { server, post, get, put } = await open(t);
   const first = await talk(server, 'omi', 'slt-1', 'rms-1');
   const second = await talk(server, 'bee', 'rms-2', 'slt-2');
@@ -58,7 +58,7 @@ test('a voice is named in all conversations of the last days, as a job, and that
   };
   const eve = (await post('/v1/people', { name: 'Eve' })).id as string;
   const bob = (await post('/v1/people', { name: 'Bob' })).id as string;
-  // What its owner has said of the third conversation is not overruled.
+  // The owner's own assignment in the third conversation is kept.
   t.is((await put('POST', `/v1/conversations/${third}/speakers/1`, { person_id: bob })).body.segments, 1);
 
   const began = await put('POST', `/v1/conversations/${first}/speakers/0`, { person_id: eve, days: 30 });
@@ -81,7 +81,7 @@ test('a voice is named in all conversations of the last days, as a job, and that
   t.is(await samples(eve), 0, 'nothing is learnt from what was taken back');
   t.is((await get('/v1/voice-assignments')).length, 2);
 
-  // Two who turn out to be one person.
+  // Merges two people.
   await put('POST', `/v1/conversations/${first}/speakers/0`, { person_id: eve });
   t.is((await put('POST', `/v1/people/${bob}/merge`, { other_person_id: eve })).status, 200);
   t.deepEqual(await names(first), [bob, null]);
@@ -92,13 +92,13 @@ test('a voice is named in all conversations of the last days, as a job, and that
   );
   t.is((await put('POST', `/v1/people/${bob}/merge`, { other_person_id: bob })).status, 422);
 
-  // A person who is deleted takes the voice along.
+  // Deleting a person deletes the voice too.
   t.is((await put('DELETE', `/v1/people/${bob}`)).status, 200);
   t.deepEqual(await names(third), [null, null]);
   t.is((await put('GET', `/v1/people/${bob}/samples`)).status, 404);
 });
 
-test('a voice of which nothing is known cannot be found elsewhere, and an assignment takes back what was said later, too', async t => {
+test('an unknown voice is not found elsewhere, and undoing an assignment also covers later segments', async t => {
   const { server, put, get } = await open(t);
   const client = await connectListen(server.url, server.key, { codec: 'pcm16', sample_rate: 16_000 });
   const say = async (name: VoiceName, count: number) => {

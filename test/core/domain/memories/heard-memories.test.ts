@@ -22,7 +22,7 @@ async function start(t: ExecutionContext, open?: Parameters<typeof openDomain>[1
   const { conversations, memories, people, users, clock, storage } = domain;
   const user = await users.add('miriam');
   const nora = await people.create(user.id, 'Nora');
-  /** Statements that the plugin returns for a conversation, whatever its words. */
+  /** Memories that the plugin returns for a conversation, whatever was said. */
   const tells = new Map<string, Told[]>();
 
   function finishWith(signal = running, onAnswer = () => {}, create = createFinish) {
@@ -50,7 +50,7 @@ async function start(t: ExecutionContext, open?: Parameters<typeof openDomain>[1
       );
   }
 
-  /** A conversation of these lines, of which the plugin tells these memories; processed unless `later`. */
+  /** Creates a conversation of these lines, for which the plugin returns these memories; processed unless `later`. */
   async function talk(told: Told[], lines: Line[] = [['owner', 'hello']], daysAgo = 0, later = false) {
     const { id } = await conversations.importSegments(
       {
@@ -72,7 +72,7 @@ async function start(t: ExecutionContext, open?: Parameters<typeof openDomain>[1
     return { id, segments: segments.map(segment => segment.id) };
   }
 
-  /** The conversation is processed once more, and the plugin tells this of it. */
+  /** Processes the conversation again; the plugin now returns these memories. */
   async function again({ id, segments }: { id: string; segments: string[] }, told: Told[]) {
     const [segment = ''] = segments;
     tells.set(segment, told);
@@ -101,7 +101,7 @@ for (const { name, open } of await openDatabases(test)) {
   ) => test(`${name}: ${title}`, async t => run(t, await start(t, open)));
 
   on(
-    'a memory is stored with the segments that the owner or a known person said, waiting for its review',
+    'a memory is stored with the segments in which the owner or a known person said it, pending review',
     async (t, { talk, only, list, clock, user }) => {
       const at = clock.now();
       const { id, segments } = await talk(
@@ -129,7 +129,7 @@ for (const { name, open } of await openDatabases(test)) {
   );
 
   on(
-    'what is known already gains a source, be it in other words, and a fuller wording',
+    'a known memory gains a source, even in other words, and a more detailed wording',
     async (t, { talk, only }) => {
       const first = await talk([{ text: 'Plays the viola' }]);
       const second = await talk([{ text: 'plays the Viola!' }, { text: 'Plays viola' }]);
@@ -145,7 +145,7 @@ for (const { name, open } of await openDatabases(test)) {
   );
 
   on(
-    'what contradicts it takes its place and keeps its history; what was said before is history',
+    'a contradiction replaces a memory and keeps its history; an earlier statement only adds to the history',
     async (t, { talk, only, memories, user, again }) => {
       const first = await talk([HAMBURG]);
       const second = await talk([LEIPZIG]);
@@ -182,7 +182,7 @@ for (const { name, open } of await openDatabases(test)) {
   );
 
   on(
-    'a plugin may name the memory that is no longer true, and no other than the owner has',
+    "a plugin may name the memory that is no longer true, among the owner's only",
     async (t, { talk, memories, user, users, contents, list }) => {
       await memories.create(user.id, [{ ...DRAFT, content: 'Drinks black coffee' }]);
       const ben = await users.add('ben');
@@ -205,7 +205,7 @@ for (const { name, open } of await openDatabases(test)) {
   );
 
   on(
-    'processing again gives the same list, takes back what is heard no more, and keeps what the owner did',
+    "processing again gives the same list, removes memories no longer found, and keeps the owner's changes",
     async (t, { talk, again, contents, list, memories, user }) => {
       const said = ['Has two cats', 'Knits socks', 'Fears spiders', 'Speaks Danish'].map(text => ({ text }));
       const talked = await talk(said);
@@ -232,7 +232,7 @@ for (const { name, open } of await openDatabases(test)) {
   );
 
   on(
-    'what a conversation superseded comes back when it is processed again and says so no more',
+    'a superseded memory is restored when its conversation no longer contradicts it',
     async (t, { talk, again, only }) => {
       await talk([HAMBURG]);
       const wrong = await talk([LEIPZIG]);
@@ -244,7 +244,7 @@ for (const { name, open } of await openDatabases(test)) {
   );
 
   on(
-    'a run that is cut off anywhere, and runs at once, store everything once',
+    'interrupted and simultaneous runs store everything once',
     async (t, { talk, finishWith, list, conversations, user }) => {
       const { id } = await talk([HAMBURG, { text: 'Plays the viola' }], undefined, 0, true);
       const cut = new AbortController();
@@ -263,7 +263,7 @@ for (const { name, open } of await openDatabases(test)) {
   );
 
   on(
-    'a failure within the transaction leaves nothing, and the next run stores all of it',
+    'a failed transaction stores nothing, and the next run stores all of it',
     async (t, { talk, finishWith, list, storage, user, conversations }) => {
       const { id } = await talk([HAMBURG, LEIPZIG], undefined, 0, true);
       const { transaction } = storage;
@@ -284,7 +284,7 @@ for (const { name, open } of await openDatabases(test)) {
   );
 
   on(
-    'what was deleted does not come back, in these words or others, unless its owner writes it down',
+    'a deleted memory is not found again, in these words or others, unless its owner adds it',
     async (t, { talk, contents, list, memories, user, storage }) => {
       await talk([{ text: 'Sees a therapist, Doctor Weiss, on Thursdays' }, LEIPZIG]);
       const [therapist] = (await list()).filter(({ content }) => content.includes('therapist'));
@@ -305,7 +305,7 @@ for (const { name, open } of await openDatabases(test)) {
   );
 
   on(
-    'a conversation that is deleted, merged or split leaves each memory once',
+    'after a conversation is deleted, merged or split, each memory exists once',
     async (t, { talk, conversations, user, finishWith, contents, list, tells }) => {
       const gone = await talk([{ text: 'Has two cats' }]);
       await conversations.remove(user.id, gone.id);
@@ -340,7 +340,7 @@ for (const { name, open } of await openDatabases(test)) {
   );
 
   on(
-    "a locked memory stays as it is, and nobody's memory is another's",
+    'a locked memory does not change, and memories of accounts are separate',
     async (t, { talk, storage, user, users, only }) => {
       await talk([HAMBURG]);
       const { id } = await only();
@@ -353,7 +353,7 @@ for (const { name, open } of await openDatabases(test)) {
   );
 }
 
-test('the same in other words is found by its meaning as well', async t => {
+test('the same fact in other words is recognised by its meaning', async t => {
   const { meaning, embedding, user, talk, list } = await start(t);
   const [{ index }, words] = [await openVectors(t), openWords()];
   meaning.embedder = () => words;

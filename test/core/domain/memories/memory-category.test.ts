@@ -35,7 +35,7 @@ function setUp({
   return { clock, categorise, logged };
 }
 
-/** The real plugin, with a server that speaks the protocol. */
+/** The real plugin, with a local server that speaks the protocol. */
 async function model(t: ExecutionContext) {
   const server = await startChatServer();
   t.teardown(() => server.close());
@@ -46,12 +46,12 @@ async function model(t: ExecutionContext) {
   return { server, llm };
 }
 
-test('memories that nobody labelled before are told apart in 8 of 10 cases, without a language model', async t => {
+test('8 of 10 unlabelled memories get the right category without a language model', async t => {
   const { categorise } = setUp({});
   t.true((await rightCategories(categorise, 'test')) >= 0.8);
 });
 
-test('a language model decides where there is one, and is given the memory as data', async t => {
+test('a language model decides if there is one, and receives the memory as data', async t => {
   const { server, llm } = await model(t);
   server.chat = (_, response) => say(response, '{"category":"interesting"}');
   const { categorise, logged } = setUp({ models: [llm], embedder: noEmbedder });
@@ -62,7 +62,7 @@ test('a language model decides where there is one, and is given the memory as da
   t.deepEqual(logged, []);
 });
 
-test('likeness decides where the language model fails, or makes up a category', async t => {
+test('similarity decides if the language model fails, or invents a category', async t => {
   const { server, llm } = await model(t);
   const { categorise, logged } = setUp({ models: [llm] });
   server.chat = (_, response) => refuse(response, 500, {});
@@ -74,7 +74,7 @@ test('likeness decides where the language model fails, or makes up a category', 
   t.false(JSON.stringify(logged).includes('Iceland'), 'what was said is in no log');
 });
 
-test('likeness decides where the language model takes longer than 5 seconds, whether it heeds its signal or not', async t => {
+test('similarity decides if the language model takes longer than 5 seconds, whether or not it honours its signal', async t => {
   const { server, llm } = await model(t);
   const stubborn: LanguageModel = { ...llm, object: () => new Promise(() => undefined) };
   for (const slow of [llm, stubborn]) {
@@ -89,7 +89,7 @@ test('likeness decides where the language model takes longer than 5 seconds, whe
   }
 });
 
-test('a memory is for assistants where nothing can decide, or it says nothing', async t => {
+test('a memory gets the category system if nothing can classify it, or none of its words is known', async t => {
   t.is(await setUp({ embedder: noEmbedder }).categorise(ADVENTURE), 'system');
   t.is(await setUp({}).categorise('Привет'), 'system');
   const failing: Embedder = {
@@ -100,7 +100,7 @@ test('a memory is for assistants where nothing can decide, or it says nothing', 
   t.is(await setUp({}).categorise(ADVENTURE, AbortSignal.abort()), 'system');
 });
 
-test('likenesses are made anew for another embedder, and once for each', async t => {
+test('example embeddings are computed again for another embedder, and once for each', async t => {
   const embedders = [wordEmbedder(), { ...wordEmbedder(), id: 'other' }].map(embedder => {
     const counted = { ...embedder, asked: 0 };
     counted.embed = (texts, signal) => {

@@ -17,10 +17,10 @@ const DAY_MS = 24 * HOUR_MS;
 const SECRET = 'canary-pin-7719';
 const TEXT = 'canary-text: call the doctor';
 const databases = await openDatabases(test);
-/** SQLite, for behaviour that does not depend on the database. */
+/** SQLite, for tests that do not depend on the database. */
 const [{ open: onSqlite }] = databases as [(typeof databases)[number]];
 
-/** Logs of all tests. */
+/** Log lines of all tests. */
 const logs: unknown[] = [];
 test.after('No text and no secret was logged', t => {
   t.true(logs.length > 0);
@@ -60,7 +60,7 @@ async function start(t: ExecutionContext, open = onSqlite) {
     return told;
   };
 
-  /** Does what is due by now, as the runner of jobs would; resolves to the kinds of what was done. */
+  /** Runs the jobs that are due, as the job runner would; resolves to their kinds. */
   async function work(): Promise<string[]> {
     const done: string[] = [];
     for (;;) {
@@ -78,7 +78,7 @@ async function start(t: ExecutionContext, open = onSqlite) {
     }
   }
 
-  /** The messages that were handed to those who deliver since the last call, in order. */
+  /** Messages handed to the channels since the last call, in order. */
   const seen = new Set<string>();
   async function messages(): Promise<NotificationMessage[]> {
     const rows = await storage.deliveries.list(anna.id, { limit: 1000 });
@@ -109,7 +109,7 @@ async function installed(
 }
 
 for (const { name, open } of databases) {
-  test(`${name}: What is told is in the inbox, and goes to every address that is on, with a job for each`, async t => {
+  test(`${name}: A notification is stored in the inbox, and queued for every enabled address`, async t => {
     const { storage, address, tell, messages, inbox, channelAddresses, anna } = await start(t, open);
     const [one, two] = [await address(), await address({ address: { number: '2' }, label: 'Kitchen' })];
     const three = await address({ address: { number: '3' } });
@@ -132,7 +132,7 @@ for (const { name, open } of databases) {
     t.deepEqual(claimed.map(({ key }) => key).sort(), [one.id, two.id].sort());
   });
 
-  test(`${name}: Quiet hours keep it back, and a stored job sends it at their end`, async t => {
+  test(`${name}: Quiet hours hold it back, and a stored job sends it at their end`, async t => {
     const { clock, address, tell, messages, inbox, work, notifications, anna } = await start(t, open);
     await address();
     await notifications.changeSettings(anna.id, { quietHours: { from: 11 * 60, to: 13 * 60 } });
@@ -152,7 +152,7 @@ for (const { name, open } of databases) {
     t.deepEqual(await work(), [], 'once');
   });
 
-  test(`${name}: A digest gathers what came since the last one into one message`, async t => {
+  test(`${name}: A digest combines the notifications since the last one`, async t => {
     const { clock, address, tell, messages, work, notifications, anna } = await start(t, open);
     await address();
     await notifications.changeSettings(anna.id, { digestAt: 18 * 60 });
@@ -182,7 +182,7 @@ for (const { name, open } of databases) {
     );
   });
 
-  test(`${name}: An app has a budget, and what is over it stays in the inbox`, async t => {
+  test(`${name}: An app has a budget, and notifications beyond it remain in the inbox`, async t => {
     const domain = await start(t, open);
     const { clock, address, tell, messages, inbox, notifications, anna } = domain;
     await address();
@@ -201,7 +201,7 @@ for (const { name, open } of databases) {
   });
 }
 
-test('What is muted, or has no address to go to, stays in the inbox and says why', async t => {
+test('A muted notification, or one without an address, remains in the inbox with the reason', async t => {
   const domain = await start(t);
   const { address, tell, messages, inbox, notifications, anna } = domain;
   t.is((await tell()).silence, 'no_channel');
@@ -219,7 +219,7 @@ test('What is muted, or has no address to go to, stays in the inbox and says why
   t.is((await messages()).length, 2);
 });
 
-test('Many that quiet hours kept back are told as one, but for what is urgent', async t => {
+test('Notifications held back by quiet hours are sent as one, except urgent ones', async t => {
   const { clock, address, tell, messages, work, notifications, anna } = await start(t);
   await address();
   await notifications.changeSettings(anna.id, { quietHours: { from: 11 * 60, to: 13 * 60 } });
@@ -235,7 +235,7 @@ test('Many that quiet hours kept back are told as one, but for what is urgent', 
   );
 });
 
-test('What is of no use tomorrow does not wait for the digest, but for the end of quiet hours', async t => {
+test('A notification that is useless tomorrow waits for the end of quiet hours, not for the digest', async t => {
   const { clock, address, tell, notifications, anna } = await start(t);
   const at = clock.now();
   await address();
@@ -247,7 +247,7 @@ test('What is of no use tomorrow does not wait for the digest, but for the end o
   t.is((await tell()).heldUntil, at + 7 * HOUR_MS, 'a digest in quiet hours waits for their end');
 });
 
-test('Settings that change judge anew what is kept back', async t => {
+test('A change of settings re-evaluates the notifications held back', async t => {
   const { clock, address, tell, messages, work, inbox, notifications, anna } = await start(t);
   await address();
   await notifications.changeSettings(anna.id, { quietHours: { from: 11 * 60, to: 23 * 60 } });
@@ -271,7 +271,7 @@ test('Settings that change judge anew what is kept back', async t => {
   t.deepEqual(await messages(), []);
 });
 
-test('However many are kept back, they wait at rest, and all of them go', async t => {
+test('Any number of notifications can be held back, and all are sent', async t => {
   const { clock, address, tell, messages, work, inbox, notifications, storage, anna } = await start(t);
   await address();
   await notifications.changeSettings(anna.id, { digestAt: 18 * 60 });
@@ -285,7 +285,7 @@ test('However many are kept back, they wait at rest, and all of them go', async 
   t.is((await inbox())[0]?.silence, null);
 });
 
-test('Quiet hours go by the clock on the wall of the user, also in the night in which it goes back', async t => {
+test("Quiet hours follow the user's local time, also in the night when clocks go back", async t => {
   const { clock, address, tell, notifications, anna } = await start(t);
   await address();
   await notifications.changeSettings(anna.id, {
@@ -298,7 +298,7 @@ test('Quiet hours go by the clock on the wall of the user, also in the night in 
   t.is((await tell()).heldUntil, null);
 });
 
-test('Settings say what is wrong with them', async t => {
+test('Invalid settings are rejected with the reason', async t => {
   const { notifications, anna } = await start(t);
   const refused = async (changes: object, field: string) => {
     const error = await t.throwsAsync(notifications.changeSettings(anna.id, changes), {
@@ -314,7 +314,7 @@ test('Settings say what is wrong with them', async t => {
   t.is((await notifications.settings(anna.id)).timeZone, 'UTC', 'nothing of it is kept');
 });
 
-test('The link of a message switches its kind off, and nothing else; a changed one does nothing', async t => {
+test('The link in a message turns off its kind only; a modified link does nothing', async t => {
   const domain = await start(t);
   const { address, tell, messages, notifications, anna } = domain;
   await address();
@@ -347,7 +347,7 @@ test('The link of a message switches its kind off, and nothing else; a changed o
     );
 });
 
-test('The text of anyone is cut, and has no control characters', async t => {
+test('Text from others is shortened, and has no control characters', async t => {
   const { address, tell, messages } = await start(t);
   await address();
   await tell({ title: 'a\u0000b\nc', text: `x\u001b[31m${'🫖'.repeat(5000)}` });
@@ -357,7 +357,7 @@ test('The text of anyone is cut, and has no control characters', async t => {
   t.true(message?.text.startsWith('x [31m🫖'));
 });
 
-test('An address is what its channel says, and its secrets are not shown again', async t => {
+test('An address is described by its channel, and its secrets are not shown again', async t => {
   const { anna, address, channelAddresses, storage } = await start(t);
   const made = await address({ label: ' Pager ' });
   t.like(made, { channel: 'acme-channel', label: 'Pager', address: { number: '+4912' }, secrets: ['pin'] });
@@ -374,7 +374,7 @@ test('An address is what its channel says, and its secrets are not shown again',
   await t.throwsAsync(address({ channel: 'pigeon' }), { message: /should be one of: acme-channel/ });
 });
 
-test('The same address again is the one that is there, and is on again', async t => {
+test('Adding an existing address again enables it', async t => {
   const { anna, address, channelAddresses } = await start(t);
   const made = await address();
   await channelAddresses.edit(anna.id, made.id, { enabled: false });
@@ -384,7 +384,7 @@ test('The same address again is the one that is there, and is on again', async t
   await t.throwsAsync(address({ address: { number: '99' } }), { message: /20 addresses already/ });
 });
 
-test('A test tells what became of it, at most 20 times in an hour', async t => {
+test('A test notification reports its result, at most 20 times an hour', async t => {
   const { anna, address, channelAddresses } = await start(t);
   const good = await address();
   const bad = await address({ address: { number: 'bad' } });
@@ -395,7 +395,7 @@ test('A test tells what became of it, at most 20 times in an hour', async t => {
   t.deepEqual([error.code, error.retryAfter], ['rate_limited', 3600]);
 });
 
-test('Nobody reaches what is told to others', async t => {
+test('Nobody can access notifications of others', async t => {
   const { users, anna, address, tell, notifications, channelAddresses } = await start(t);
   const ben = await users.add('ben');
   const made = await address();
@@ -412,7 +412,7 @@ test('Nobody reaches what is told to others', async t => {
   t.deepEqual(await notifications.markRead(anna.id, 'all'), { read: 0, unread: 0 });
 });
 
-test('What is old leaves the inbox', async t => {
+test('Old notifications are deleted from the inbox', async t => {
   const { clock, tell, inbox, notifications } = await start(t);
   await tell();
   clock.advance(DAY_MS);
@@ -422,7 +422,7 @@ test('What is old leaves the inbox', async t => {
 });
 
 for (const { name, open } of databases) {
-  test(`${name}: A due date that is set or changed is told, with what apps need; and that it is no more`, async t => {
+  test(`${name}: A due date that is set, changed or removed is announced, with the data that apps need`, async t => {
     const { clock, anna, actionItems, address, messages, work } = await start(t, open);
     await address();
     const dueAt = clock.now() + DAY_MS;
@@ -445,7 +445,7 @@ for (const { name, open } of databases) {
     t.deepEqual(await work(), [], 'nobody is reminded of what is done');
   });
 
-  test(`${name}: A reminder comes at its time, from the task as it is by then, once`, async t => {
+  test(`${name}: A reminder is sent once, at its time, from the current task`, async t => {
     const { clock, anna, actionItems, storage, address, messages, work } = await start(t, open);
     await address();
     const create = async (dueAt: number) =>
@@ -485,7 +485,7 @@ for (const { name, open } of databases) {
   });
 }
 
-test('A reminder that runs before its time waits, and one whose task moves meanwhile is not told twice', async t => {
+test('A reminder that runs early waits, and one whose task moves meanwhile is not sent twice', async t => {
   const { clock, anna, actionItems, notifications, storage, address, messages, work } = await start(t);
   await address();
   const dueAt = clock.now() + HOUR_MS;

@@ -13,7 +13,7 @@ const IDLE_MS = 3_600_000;
 
 type Setup = Awaited<ReturnType<typeof start>>;
 
-/** A domain with the real embedder of words and a real index, and one user. */
+/** A domain with the real word embedder and a real index, and one user. */
 async function start(t: ExecutionContext, open?: Parameters<typeof openDomain>[1]) {
   const domain = await openDomain(t, open);
   const { storage, clock, memories, search, embedding, meaning } = domain;
@@ -25,7 +25,7 @@ async function start(t: ExecutionContext, open?: Parameters<typeof openDomain>[1
   };
   use({ embedder, index: vectors.index });
 
-  /** Does the jobs that are due, as a server would; resolves to how many runs it took. */
+  /** Runs the jobs that are due, as a server would; resolves to the number of runs. */
   async function work(kind = EMBED_JOB): Promise<number> {
     const run = kind === EMBED_JOB ? embedding.embed : embedding.check;
     for (let runs = 0; ; runs += 1) {
@@ -52,7 +52,7 @@ async function start(t: ExecutionContext, open?: Parameters<typeof openDomain>[1
 
   const find = async (text: string, limit = 3) =>
     (await search.search(user.id, text, limit)).map(({ memory }) => memory.content);
-  /** Searches the index itself, regardless of the store. */
+  /** Queries the index directly, without the store. */
   const indexed = async (text: string, maker = embedder) => {
     const [vector] = await maker.embed([text], new AbortController().signal);
     const space = { name: `memories.${maker.id}`, dimensions: maker.dimensions };
@@ -72,22 +72,25 @@ for (const { name, open } of await openDatabases(test)) {
   const on = (title: string, run: (t: ExecutionContext, setup: Setup) => Promise<void>) =>
     test(`${name}: ${title}`, async t => run(t, await start(t, open)));
 
-  on('what means the same is found without a word in common, and names by their words', async (t, setup) => {
-    const { tell, work, find } = setup;
-    await tell(...FACTS);
-    t.is(await work(), 1);
-    t.is((await find('a hot beverage at breakfast'))[0], FACTS[0]);
-    t.is((await find('which instrument does the musician perform'))[0], FACTS[1]);
-    t.is((await find('Rex'))[0], FACTS[2]);
-    t.is((await find('what is the pet of his'))[0], FACTS[2]);
-    t.is(
-      (await find('which of them is in his morning cup?'))[0],
-      FACTS[0],
-      'his, is, in: they decide nothing',
-    );
-  });
+  on(
+    'texts with the same meaning are found without a common word, and names by their words',
+    async (t, setup) => {
+      const { tell, work, find } = setup;
+      await tell(...FACTS);
+      t.is(await work(), 1);
+      t.is((await find('a hot beverage at breakfast'))[0], FACTS[0]);
+      t.is((await find('which instrument does the musician perform'))[0], FACTS[1]);
+      t.is((await find('Rex'))[0], FACTS[2]);
+      t.is((await find('what is the pet of his'))[0], FACTS[2]);
+      t.is(
+        (await find('which of them is in his morning cup?'))[0],
+        FACTS[0],
+        'his, is, in: they decide nothing',
+      );
+    },
+  );
 
-  on('scores are from 0 to 1, descending; the first by words and by meaning has 1', async (t, setup) => {
+  on('scores range from 0 to 1, descending; the best by words and by meaning has 1', async (t, setup) => {
     const { tell, work, search, user } = setup;
     await tell(...FACTS, 'Likes black tea');
     await work();
@@ -103,7 +106,7 @@ for (const { name, open } of await openDatabases(test)) {
     t.true(relevances.every(relevance => relevance > 0 && relevance <= 1));
   });
 
-  on('nobody finds what another user’s memories say', async (t, setup) => {
+  on('memories of another user are never found', async (t, setup) => {
     const { tell, work, users, search } = setup;
     await tell(...FACTS);
     await work();
@@ -111,7 +114,7 @@ for (const { name, open } of await openDatabases(test)) {
     t.deepEqual(await search.search(ben.id, 'green tea', 10), []);
   });
 
-  on('a memory that was changed, deleted or locked is never found as it was', async (t, setup) => {
+  on('a memory that was changed, deleted or locked is never found in its old form', async (t, setup) => {
     const { tell, work, find, memories, user, indexed } = setup;
     const [tea = '', violin = '', dog = ''] = await tell(...FACTS);
     await work();
@@ -134,7 +137,7 @@ for (const { name, open } of await openDatabases(test)) {
   });
 
   on(
-    'while the index is away words alone are found, which is logged once; then all changes are made up',
+    'while the index is unavailable only words are searched, which is logged once; then all changes are applied',
     async (t, setup) => {
       const { tell, work, find, vectors, use, memories, user, storage, logged, indexed } = setup;
       const [tea = '', violin = ''] = await tell(...FACTS);
@@ -166,7 +169,7 @@ for (const { name, open } of await openDatabases(test)) {
     },
   );
 
-  on('the job is tried again, with growing waits, until the index is back', async (t, setup) => {
+  on('the job is retried, with growing delays, until the index is available', async (t, setup) => {
     const { tell, storage, clock, log, embedding, vectors, use, find } = setup;
     await vectors.stop();
     await tell(...FACTS);
@@ -187,7 +190,7 @@ for (const { name, open } of await openDatabases(test)) {
   });
 
   on(
-    'another embedder: all is embedded anew, page by page, and the old space is dropped in the end',
+    'with another embedder everything is embedded again, page by page, and the old space is dropped at the end',
     async (t, setup) => {
       const { tell, work, check, find, embedder, use, spaces, storage, user, indexed, state } = setup;
       for (let n = 0; n < 20; n += 1)
@@ -228,7 +231,7 @@ for (const { name, open } of await openDatabases(test)) {
     },
   );
 
-  on('an index that was lost is filled again by itself', async (t, setup) => {
+  on('a lost index is filled again without a command', async (t, setup) => {
     const { tell, work, check, find, use, indexed } = setup;
     const ids = await tell(...FACTS);
     await work();
@@ -243,7 +246,7 @@ for (const { name, open } of await openDatabases(test)) {
     t.is(await work(), 0, 'and then there is nothing to do');
   });
 
-  on('an index that was lost and filled anew by a change has all of it again', async (t, setup) => {
+  on('a lost index that a change started to fill is filled completely', async (t, setup) => {
     const { tell, work, use, indexed } = setup;
     const ids = await tell(...FACTS);
     await work();
@@ -253,18 +256,21 @@ for (const { name, open } of await openDatabases(test)) {
     t.deepEqual((await indexed('tea')).toSorted(), ids.toSorted());
   });
 
-  on('text that says nothing to the embedder has no vector, and its old one goes', async (t, setup) => {
-    const { tell, work, find, memories, user, indexed } = setup;
-    const [id = ''] = await tell('Drinks green tea');
-    await work();
-    t.deepEqual(await indexed('tea'), [id]);
-    await memories.edit(user.id, id, { content: '🎻 🎻' });
-    await work();
-    t.deepEqual(await indexed('tea'), []);
-    t.deepEqual(await find('???'), []);
-  });
+  on(
+    'text without a vector from the embedder is not indexed, and its old vector is removed',
+    async (t, setup) => {
+      const { tell, work, find, memories, user, indexed } = setup;
+      const [id = ''] = await tell('Drinks green tea');
+      await work();
+      t.deepEqual(await indexed('tea'), [id]);
+      await memories.edit(user.id, id, { content: '🎻 🎻' });
+      await work();
+      t.deepEqual(await indexed('tea'), []);
+      t.deepEqual(await find('???'), []);
+    },
+  );
 
-  on('what changes while it is embedded is embedded once more', async (t, setup) => {
+  on('text changed while it is embedded is embedded again', async (t, setup) => {
     const { tell, work, embedder, use, memories, user, storage, find } = setup;
     const [id = ''] = await tell('Drinks green tea');
     let edited = false;

@@ -8,7 +8,7 @@ const SETTLED_MS = 1500;
 
 type Translate = (request: TranslationRequest, signal: AbortSignal) => Promise<string>;
 
-/** Someone who reads German, and a translator that answers in capital letters. */
+/** A user who reads German, and a translator that answers in capital letters. */
 async function open(t: ExecutionContext) {
   const domain = await openDomain(t);
   const { clock, conversations, users, speechSettings } = domain;
@@ -45,7 +45,7 @@ async function open(t: ExecutionContext) {
     });
     const startedAt = clock.now();
     let at = 0;
-    /** After a pause that makes it a segment of its own, unless `joins`. */
+    /** Says it after a pause, which starts a new segment, unless `joins`. */
     async function say(text: string, { joins = false, language: heard = '' } = {}) {
       at += joins ? 100 : 10_000;
       const piece = { text, startAt: startedAt + at, endAt: startedAt + at + 50, speaker: 'SPEAKER_00' };
@@ -63,7 +63,7 @@ async function open(t: ExecutionContext) {
     return { id, say };
   }
 
-  /** Lets what was said settle, and resolves when it was translated so often in all. */
+  /** Waits until segments are final, and resolves after this many translations in total. */
   async function settle(count: number) {
     await clock.asleep(SETTLED_MS);
     clock.advance(SETTLED_MS);
@@ -81,7 +81,7 @@ async function open(t: ExecutionContext) {
   return { ...domain, user, asked, given, talk, settle, translated, translations };
 }
 
-test('a segment is translated once it has stopped growing, told once, and kept', async t => {
+test('a segment is translated once it has stopped growing, announced once, and stored', async t => {
   const { talk, settle, told, asked, conversations, user } = await open(t);
   const { id, say } = await talk();
   const { id: segmentId } = await say('Good morning.');
@@ -97,7 +97,49 @@ test('a segment is translated once it has stopped growing, told once, and kept',
   t.deepEqual(stored?.translations, translations);
 });
 
-test('one that grows after it was translated has no translation until it is translated anew', async t => {
+test('a translation pending at shutdown is made once its conversation has ended, and nothing twice', async t => {
+  const {
+    talk,
+    settle,
+    translated,
+    told,
+    asked,
+    events,
+    storage,
+    clock,
+    user,
+    translations,
+    given,
+    ...domain
+  } = await open(t);
+  const { id, say } = await talk();
+  await say('Good morning.');
+  await settle(1);
+  const { id: segmentId } = await say('How are you?');
+  await translations.stop();
+  clock.advance(60_000);
+  const restarted = createTranslations({
+    ...{ ...domain, storage, events, clock },
+    ...{ translators: () => given.translators, models: () => [] },
+  });
+  restarted.start();
+  t.teardown(restarted.stop);
+  const later = await talk();
+  const said = await later.say('Not yet settled.');
+  for (const conversationId of [id, later.id]) {
+    const conversation = await storage.conversations.get(user.id, conversationId);
+    if (conversation) events.emit('conversation.processed', { userId: user.id, conversation });
+  }
+  await translated(2);
+  t.is(told.translated[1]?.segmentId, segmentId);
+  t.deepEqual(
+    asked.map(({ text }) => text),
+    ['Good morning.', 'How are you?'],
+  );
+  t.is((await storage.segments.get(user.id, said.id))?.translations, null, 'it waits for its own turn');
+});
+
+test('a segment that grows after its translation has none until it is translated again', async t => {
   const { talk, settle, told, conversations, user } = await open(t);
   const { id, say } = await talk();
   await say('Good morning.');
@@ -108,7 +150,7 @@ test('one that grows after it was translated has no translation until it is tran
   t.is(told.translated[1]?.translations[0]?.text, 'GOOD MORNING. SLEEP WELL?');
 });
 
-test('segments are translated in order, one after the other, and none waits for a slow translator', async t => {
+test('segments are translated in order, one at a time, and none waits for a slow translator', async t => {
   const { talk, given, told, translated, clock } = await open(t);
   const { say } = await talk();
   const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -125,7 +167,7 @@ test('segments are translated in order, one after the other, and none waits for 
   };
   const texts = ['One.', 'Two.', 'Three.'];
   const ids: string[] = [];
-  for (const text of texts) ids.push((await say(text)).id); // each is stored though nothing is translated yet
+  for (const text of texts) ids.push((await say(text)).id); // each is stored although no translation exists yet
   await begun.promise;
   for (const gate of gates) gate.resolve();
   await translated(2);
@@ -138,10 +180,10 @@ test('segments are translated in order, one after the other, and none waits for 
   );
 });
 
-test('what is said in the language of the reader is left alone, by the connection, or by the text', async t => {
+test("speech in the reader's language is not translated, whether the connection or the text identifies it", async t => {
   const { talk, settle, asked, told } = await open(t);
   const multi = await talk(undefined, 'multi');
-  await multi.say('Wir müssen morgen früh noch einmal zum Bahnhof fahren.'); // German, by its words
+  await multi.say('Wir müssen morgen früh noch einmal zum Bahnhof fahren.'); // German, as its words show
   await multi.say('Where did you put the keys?');
   await settle(1);
   t.deepEqual(
@@ -154,7 +196,7 @@ test('what is said in the language of the reader is left alone, by the connectio
   t.is(told.translated.length, 2);
 });
 
-test('a text is asked for once, and each user has their own', async t => {
+test('a text is translated once, and each user has their own translations', async t => {
   const { talk, settle, asked, told, users, speechSettings } = await open(t);
   const { say } = await talk();
   await say('Good morning.');
@@ -164,7 +206,7 @@ test('a text is asked for once, and each user has their own', async t => {
   t.is(asked.length, 1);
   const ben = await users.add('ben');
   const bens = await talk(ben.id);
-  await bens.say('Hello Anna.'); // he chose nothing
+  await bens.say('Hello Anna.'); // no language was chosen
   await speechSettings.change(ben.id, { translateTo: 'fr' });
   await bens.say('Good morning.');
   await settle(3);
@@ -174,7 +216,7 @@ test('a text is asked for once, and each user has their own', async t => {
   );
 });
 
-test('a translator that fails is asked again, then the segment is left out, and no word of it is logged', async t => {
+test('a failed translation is retried, then the segment is skipped, and none of its words is logged', async t => {
   const { talk, given, clock, translated, told, logged, asked } = await open(t);
   const { say } = await talk();
   let failures = 3;
@@ -202,7 +244,7 @@ test('a translator that fails is asked again, then the segment is left out, and 
   t.is(logged.filter(({ msg }) => msg === 'a segment could not be translated').length, 3);
 });
 
-test('a translator that never answers is given up, one that answers nonsense not asked again', async t => {
+test('a translator that never answers is abandoned, and one with an invalid answer is not retried', async t => {
   const { talk, given, clock, translated, asked } = await open(t);
   const { say } = await talk();
   given.translate = () => new Promise(() => {});
@@ -227,7 +269,7 @@ test('a translator that never answers is given up, one that answers nonsense not
   );
 });
 
-test('at most 200 segments of a user wait; the oldest are left out', async t => {
+test('at most 200 segments of a user are queued; the oldest are skipped', async t => {
   const { talk, given, translated, told, clock } = await open(t);
   const { say } = await talk();
   const gate = Promise.withResolvers<void>();
@@ -251,7 +293,7 @@ test('at most 200 segments of a user wait; the oldest are left out', async t => 
   t.is(told.translated[1]?.translations[0]?.text, 'NUMBER 10');
 });
 
-test('a text that its owner corrects is translated anew; one that is no translation of it any more is not kept', async t => {
+test('corrected text is translated again, and an outdated translation is not stored', async t => {
   const { talk, settle, given, told, conversations, user } = await open(t);
   const { id, say } = await talk();
   const segment = await say('Good mourning.');
@@ -271,7 +313,7 @@ test('a text that its owner corrects is translated anew; one that is no translat
   );
 });
 
-test('without a translator, or one for the language, nothing is asked', async t => {
+test('without a translator, or one for the language, no request is made', async t => {
   const { talk, given, asked, speechSettings, user, clock, settle } = await open(t);
   const { say } = await talk();
   await speechSettings.change(user.id, { translateTo: 'ja' });

@@ -137,11 +137,11 @@ const NONE: [goal: Partial<Goal>, texts: string[]][] = [
   ],
 ];
 
-test('What is denied, wished, planned, a habit, inexact, or of somebody else is none', t => {
+test('Negations, wishes, plans, habits, inexact reports and those about others are not progress', t => {
   for (const [of, texts] of NONE) for (const text of texts) t.is(heard(of, text), null, text);
 });
 
-test('Long and odd texts cost no more than others', t => {
+test('Long and unusual texts take no longer than others', t => {
   const odd = [
     '\ud800',
     'I ran '.repeat(50_000),

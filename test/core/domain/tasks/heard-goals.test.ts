@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import type { Goal } from '../../../../core/contract/model.ts';
-import { type HeardProgress, progressIn } from '../../../../core/domain/tasks/heard-goals.ts';
+import { type HeardProgress, progressIn, progressOf } from '../../../../core/domain/tasks/heard-goals.ts';
 import { openDatabases } from '../../../helpers/databases.ts';
 import { completedConversation, openDomain } from '../../../helpers/domain.ts';
 
@@ -33,53 +33,53 @@ for (const { name, open: openStorage } of await openDatabases(test)) {
     run: (t: ExecutionContext, of: Awaited<ReturnType<typeof start>>) => Promise<void>,
   ) => test.serial(`${name}: ${title}`, async t => run(t, await start(t, openStorage)));
 
-  on('a run suggests what it hears, once, and takes back what it hears no more', async (t, domain) => {
-    const { create, talk, heard, process, waiting } = domain;
-    const goal = await create('Run 100 km');
-    const { id, segments } = await talk('one', 'two');
-    for (let run = 0; run < 3; run += 1) {
-      await process(id, heard(goal, segments[0]?.id));
-      t.deepEqual(await waiting(), [[id, 5]]);
-    }
-    await process(id, heard(goal, segments[0]?.id, 6));
-    t.deepEqual(await waiting(), [[id, 6]], 'a corrected line');
-    await process(id);
-    t.deepEqual(await waiting(), []);
-  });
-
   on(
-    'what is answered is answered once, and not suggested again, also after a second pass',
+    'a run suggests the progress it finds, once, and withdraws what it no longer finds',
     async (t, domain) => {
-      const { create, talk, heard, process, waiting, goals, storage, userId } = domain;
+      const { create, talk, heard, process, waiting } = domain;
       const goal = await create('Run 100 km');
-      const { id, segments } = await talk('one', 'two', 'three');
-      const [one, two, three] = segments.map(segment => segment.id);
-      await process(id, heard(goal, one));
-      const [refused] = await storage.goalSuggestions.open(userId, 9);
-      await goals.refuse(userId, refused?.id ?? '');
-      await t.throwsAsync(goals.refuse(userId, refused?.id ?? ''), { code: 'conflict' });
-      await t.throwsAsync(goals.accept(userId, refused?.id ?? ''), { code: 'conflict' });
-      await process(id, heard(goal, one));
-      await process(id, heard(goal, one, 6));
-      await process(id, heard(goal, three));
+      const { id, segments } = await talk('one', 'two');
+      for (let run = 0; run < 3; run += 1) {
+        await process(id, heard(goal, segments[0]?.id));
+        t.deepEqual(await waiting(), [[id, 5]]);
+      }
+      await process(id, heard(goal, segments[0]?.id, 6));
+      t.deepEqual(await waiting(), [[id, 6]], 'a corrected line');
+      await process(id);
       t.deepEqual(await waiting(), []);
-      t.is((await goals.get(userId, goal.id)).currentValue, 0);
-
-      await process(id, heard(goal, two, 7));
-      const [given] = await storage.goalSuggestions.open(userId, 9);
-      const answers = await Promise.allSettled([1, 2, 3].map(() => goals.accept(userId, given?.id ?? '')));
-      t.is(answers.filter(({ status }) => status === 'fulfilled').length, 1, 'at once, it counts once');
-      t.is((await goals.get(userId, goal.id)).currentValue, 7);
-      await process(id, heard(goal, two, 7));
-      t.deepEqual(await waiting(), []);
-      t.deepEqual(
-        (await goals.history(userId, goal.id, 1)).map(({ value }) => value),
-        [7],
-      );
     },
   );
 
-  on('suggestions follow what was said when conversations are merged and split', async (t, domain) => {
+  on('a suggestion is answered once, and not repeated, also after a second pass', async (t, domain) => {
+    const { create, talk, heard, process, waiting, goals, storage, userId } = domain;
+    const goal = await create('Run 100 km');
+    const { id, segments } = await talk('one', 'two', 'three');
+    const [one, two, three] = segments.map(segment => segment.id);
+    await process(id, heard(goal, one));
+    const [refused] = await storage.goalSuggestions.open(userId, 9);
+    await goals.refuse(userId, refused?.id ?? '');
+    await t.throwsAsync(goals.refuse(userId, refused?.id ?? ''), { code: 'conflict' });
+    await t.throwsAsync(goals.accept(userId, refused?.id ?? ''), { code: 'conflict' });
+    await process(id, heard(goal, one));
+    await process(id, heard(goal, one, 6));
+    await process(id, heard(goal, three));
+    t.deepEqual(await waiting(), []);
+    t.is((await goals.get(userId, goal.id)).currentValue, 0);
+
+    await process(id, heard(goal, two, 7));
+    const [given] = await storage.goalSuggestions.open(userId, 9);
+    const answers = await Promise.allSettled([1, 2, 3].map(() => goals.accept(userId, given?.id ?? '')));
+    t.is(answers.filter(({ status }) => status === 'fulfilled').length, 1, 'at once, it counts once');
+    t.is((await goals.get(userId, goal.id)).currentValue, 7);
+    await process(id, heard(goal, two, 7));
+    t.deepEqual(await waiting(), []);
+    t.deepEqual(
+      (await goals.history(userId, goal.id, 1)).map(({ value }) => value),
+      [7],
+    );
+  });
+
+  on('suggestions follow their segments when conversations are merged and split', async (t, domain) => {
     const { create, talk, heard, process, waiting, goals, conversations, storage, userId } = domain;
     const goal = await create('Run 100 km');
     const first = await talk('one', 'two');
@@ -103,7 +103,7 @@ for (const { name, open: openStorage } of await openDatabases(test)) {
     t.deepEqual(await waiting(), []);
   });
 
-  on('past 100 open ones of a user, none is added', async (t, domain) => {
+  on('beyond 100 open suggestions of a user, none is added', async (t, domain) => {
     const { create, talk, heard, process, waiting, goals, storage, userId } = domain;
     const all: Goal[] = [];
     for (let count = 0; count < 101; count += 1) all.push(await create(`Run ${count} km`));
@@ -137,7 +137,7 @@ for (const { name, open: openStorage } of await openDatabases(test)) {
   });
 }
 
-test('The first report of the owner counts for each goal, and nobody else’s', async t => {
+test("The owner's first report counts for each goal, and reports of others do not", async t => {
   const { create } = await start(t);
   const goals = [await create('Run 100 km'), await create('Read 12 books', 'books')];
   const said = (id: string, text: string, isUser = true) => ({ id, text, isUser });
@@ -155,5 +155,55 @@ test('The first report of the owner counts for each goal, and nobody else’s', 
       [0, { value: 5, adds: true, segmentId: 'b', text: 'I ran five kilometres today!' }],
       [1, { value: 2, adds: true, segmentId: 'c', text: 'And I read two books.' }],
     ],
+  );
+});
+
+test('progress found by a plugin counts only if the owner said it and the goal allows it', t => {
+  const goal = (id: string, goalType: Goal['goalType'], more: Partial<Goal> = {}): Goal => ({
+    ...{ ...WORDS, id, userId: 'u', title: id, goalType, unit: null, startValue: 0, currentValue: 0 },
+    ...{ targetValue: 10, minValue: null, maxValue: null, paused: false, reached: false },
+    ...{ createdAt: 0, updatedAt: 0, ...more },
+  });
+  const goals = [
+    goal('run', 'numeric'),
+    goal('exam', 'boolean'),
+    goal('sleep', 'scale', { minValue: 1, maxValue: 10 }),
+  ];
+  const segments = [
+    { id: 's1', text: 'I managed five kilometres', isUser: true },
+    { id: 's2', text: 'and I passed', isUser: false },
+  ];
+  const heard = (goalId: string, value: number, adds: boolean, from = 's1') =>
+    progressOf([{ goalId, value, adds, from: [from] }], segments, goals).map(each => [
+      each.goalId,
+      each.value,
+      each.text,
+    ]);
+
+  t.deepEqual(heard('run', 5, true), [['run', 5, 'I managed five kilometres']]);
+  t.deepEqual(heard('exam', 1, false), [['exam', 1, 'I managed five kilometres']]);
+  t.deepEqual(heard('sleep', 7, false), [['sleep', 7, 'I managed five kilometres']]);
+  for (const [goalId, value, adds, from] of [
+    ['run', 5, true, 's2'],
+    ['run', 5, true, 's9'],
+    ['run', -5, true],
+    ['run', 0, false],
+    ['exam', 2, false],
+    ['exam', 1, true],
+    ['sleep', 11, false],
+    ['other', 5, true],
+  ] as const)
+    t.deepEqual(heard(goalId, value, adds, from), [], `${goalId} ${value} ${adds} ${from}`);
+  const twice = { goalId: 'run', adds: true, from: ['s1'] };
+  t.is(
+    progressOf(
+      [
+        { ...twice, value: 5 },
+        { ...twice, value: 6 },
+      ],
+      segments,
+      goals,
+    ).length,
+    1,
   );
 });

@@ -34,7 +34,7 @@ async function start(t: ExecutionContext) {
   return { ...rest, keyWith, connect };
 }
 
-/** The official client of today. Answers of tools as parsed JSON, or why they failed. */
+/** The current official client. Returns answers of tools as parsed JSON, or their error. */
 async function connectV2(t: ExecutionContext, url: string, credential: string) {
   const client = new Client(INFO);
   const headers = { Authorization: `Bearer ${credential}` };
@@ -55,7 +55,7 @@ function contentOf({ content, isError }: { content?: unknown; isError?: boolean 
   return isError ? { error: first?.text } : JSON.parse(first?.text ?? '');
 }
 
-test('Clients of both major versions of the SDK, and one of another maker, list and call the tools', async t => {
+test('Clients of both major versions of the SDK, and an independent one, list and call the tools', async t => {
   const rest = await start(t);
   const key = await rest.keyWith(READ);
   const { id } = await completedConversation(rest, rest.user.id, ['The train leaves at seven.'], {
@@ -99,7 +99,7 @@ test('Clients of both major versions of the SDK, and one of another maker, list 
   check(contentOf(answer as { content: unknown }));
 });
 
-test('Only what the scopes of a key allow is offered, and nothing that changes anything unless the address asks', async t => {
+test('Only tools within the scopes of a key are offered, and tools that change data only if the URL requests them', async t => {
   const { connect, keyWith, token, storage, user } = await start(t);
   const all: Scope[] = [...READ, 'conversations:write', 'memories:write', 'action_items:write'];
   const readOnly = await connect(await keyWith(all));
@@ -133,7 +133,7 @@ test('Only what the scopes of a key allow is offered, and nothing that changes a
   t.is(((await owner.call('list_people', {})).items as Given[])[0]?.name, 'Eve');
 });
 
-test('Nobody reads what is another account’s', async t => {
+test('Nobody can read data of another account', async t => {
   const rest = await start(t);
   const { id } = await completedConversation(rest, rest.user.id, ['The secret word is marzipan.'], {
     title: 'A',
@@ -181,7 +181,7 @@ test('Long lists and transcripts are read in pages', async t => {
   t.is(second.next_cursor, null);
 });
 
-test('Wrong arguments are answered with what is wrong', async t => {
+test('Invalid arguments are answered with an explanation', async t => {
   const { connect, keyWith } = await start(t);
   const { call } = await connect(await keyWith(READ));
   for (const [tool, given, named] of [
@@ -193,12 +193,12 @@ test('Wrong arguments are answered with what is wrong', async t => {
     t.regex(String((await call(tool, given).catch(error => ({ error: String(error) }))).error), named, tool);
 });
 
-test('Pages of foreign origins, foreign names for this server, and requests out of bounds are refused', async t => {
+test('Pages of foreign origins, wrong Host headers, and oversized requests are refused', async t => {
   const { url, keyWith, send } = await start(t);
   const key = await keyWith(READ);
   const message = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
   const post = async (headers: Record<string, string>, body: unknown = message) => {
-    const { request } = await import('node:http'); // fetch does not let the Host header be set
+    const { request } = await import('node:http'); // fetch does not allow a Host header
     return new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
       const asked = request(`${url}/mcp`, {
         method: 'POST',
@@ -244,7 +244,7 @@ test('Pages of foreign origins, foreign names for this server, and requests out 
   t.is((await send('DELETE', '/mcp')).status, 405);
 });
 
-test('Tools are counted like the requests that they stand for', async t => {
+test('Tool calls count against the same limits as requests', async t => {
   const server = await openServer(t, { stt: [], rateLimits: { search: 3 } });
   const { call } = await connectV2(t, `${server.url}/mcp`, server.key);
   const answers: Given[] = [];
@@ -256,7 +256,7 @@ test('Tools are counted like the requests that they stand for', async t => {
   );
 });
 
-test('A hosted client is told where to get a token, and its access token does what its scopes say', async t => {
+test('A hosted client learns where to get a token, and its access token works within its scopes', async t => {
   const publicUrl = 'https://earshot.example.org';
   const resource = `${publicUrl}/mcp`;
   const oidc = await oidcProvider(t);
@@ -294,14 +294,14 @@ test('A hosted client is told where to get a token, and its access token does wh
   t.is(await status(access, '/v1/dev/user/conversations', 'GET'), 401, 'it is for /mcp alone');
 });
 
-test('Without a provider and an address of its own the server says what access tokens would need', async t => {
+test('Without an identity provider and a public URL, the server says what access tokens would need', async t => {
   const { send } = await start(t);
   const answer = await send('GET', '/.well-known/oauth-protected-resource/mcp', undefined, null);
   t.is(answer.status, 404);
   t.regex(answer.body.detail, /publicUrl/);
 });
 
-test('A program that starts its tools itself talks to the running server by earshot mcp', async t => {
+test('A program that starts MCP servers itself reaches the running server through earshot mcp', async t => {
   const server = await openServer(t, { stt: [] });
   const client = new Client(INFO);
   const main = join(import.meta.dirname, '../../../../core/cli/main.mjs');

@@ -41,7 +41,7 @@ async function start(t: ExecutionContext, open?: Parameters<typeof openRest>[1])
     return answer.body;
   };
   const lock = (id: string) => storage.actionItems.update(user.id, id, { locked: true });
-  /** Takes the waiting notices of a kind, as a deliverer does. */
+  /** Takes pending notices of a kind, as a deliverer does. */
   const take = async (kind: string, now = clock.now()) => {
     const jobs = await storage.jobs.claim([kind], now, 1000, 100);
     for (const job of jobs) await storage.jobs.done(job);
@@ -54,7 +54,7 @@ for (const { name, open } of await openDatabases(test)) {
   const on = (title: string, run: (t: ExecutionContext, rest: Rest) => Promise<void>) =>
     test.serial(`${name}: ${title}`, async t => run(t, await start(t, open)));
 
-  on('what is created is answered with every field, found again, and listed', async (t, rest) => {
+  on('a created item is returned with every field, found again, and listed', async (t, rest) => {
     const { create, send, ids, clock, inHours } = rest;
     const now = new Date(clock.now()).toISOString();
     const bare = await create({ description: '  Call Eve\n', completed: null, due_at: null, more: 1 });
@@ -67,6 +67,7 @@ for (const { name, open } of await openDatabases(test)) {
       due_at: null,
       completed_at: null,
       conversation_id: null,
+      segment_id: null,
     });
     t.regex(bare.id, /^[0-9a-f]{8}-[0-9a-f]{4}-7/);
     const done = await create({ description: '🙂'.repeat(500), completed: true, due_at: inHours(1) });
@@ -76,7 +77,7 @@ for (const { name, open } of await openDatabases(test)) {
     t.deepEqual(await ids(), [bare.id, done.id]);
   });
 
-  on('a batch is created in its order, all or none', async (t, { send, ids }) => {
+  on('a batch is created in order, all or none', async (t, { send, ids }) => {
     const description = (at: number) => `${at}`;
     const action_items = Array.from({ length: 50 }, (_, at) => ({ description: description(at) }));
     const { status, body } = await send('POST', BATCH, { action_items });
@@ -99,32 +100,29 @@ for (const { name, open } of await openDatabases(test)) {
     t.is((await ids()).length, 50);
   });
 
-  on(
-    'open ones come before done ones, those with a due date first, by it, then the newest',
-    async (t, rest) => {
-      const { createAll, ids, inHours, edit } = rest;
-      const [later, old, done, sooner, fresh, doneLate, past] = await createAll([
-        { due_at: inHours(9) },
-        {},
-        { completed: true },
-        { due_at: inHours(1) },
-        {},
-        { completed: true, due_at: inHours(3) },
-        { due_at: '2020-01-01' },
-      ]);
-      const order = [past, sooner, later, fresh, old, doneLate, done];
-      t.deepEqual(await ids(), order);
-      t.deepEqual(await ids('limit=2&offset=2'), order.slice(2, 4));
-      t.deepEqual(await ids('completed=false'), order.slice(0, 5));
-      t.deepEqual(await ids('completed=true'), order.slice(5));
-      await edit(String(past), { completed: true });
-      await edit(String(done), { completed: false });
-      await edit(String(old), { due_at: inHours(0) });
-      t.deepEqual(await ids(), [old, sooner, later, fresh, done, past, doneLate]);
-    },
-  );
+  on('open items precede done ones; they are ordered by due date, then newest first', async (t, rest) => {
+    const { createAll, ids, inHours, edit } = rest;
+    const [later, old, done, sooner, fresh, doneLate, past] = await createAll([
+      { due_at: inHours(9) },
+      {},
+      { completed: true },
+      { due_at: inHours(1) },
+      {},
+      { completed: true, due_at: inHours(3) },
+      { due_at: '2020-01-01' },
+    ]);
+    const order = [past, sooner, later, fresh, old, doneLate, done];
+    t.deepEqual(await ids(), order);
+    t.deepEqual(await ids('limit=2&offset=2'), order.slice(2, 4));
+    t.deepEqual(await ids('completed=false'), order.slice(0, 5));
+    t.deepEqual(await ids('completed=true'), order.slice(5));
+    await edit(String(past), { completed: true });
+    await edit(String(done), { completed: false });
+    await edit(String(old), { due_at: inHours(0) });
+    t.deepEqual(await ids(), [old, sooner, later, fresh, done, past, doneLate]);
+  });
 
-  on('they are filtered by when they were created, and by their conversation', async (t, rest) => {
+  on('items are filtered by creation time, and by conversation', async (t, rest) => {
     const { createAll, ids, clock, actionItems, user, create } = rest;
     const [first, second] = await createAll([{}, {}]);
     const at = (ms: number) => new Date(clock.now() + ms).toISOString();
@@ -150,7 +148,7 @@ for (const { name, open } of await openDatabases(test)) {
     t.is((await ids()).length, 4);
   });
 
-  on('deleting a conversation leaves what is to be done, by itself', async (t, rest) => {
+  on('deleting a conversation keeps its tasks', async (t, rest) => {
     const { send, actionItems, user } = rest;
     const { id } = await completedConversation(rest, user.id);
     const [item] = await actionItems.create(
@@ -163,7 +161,7 @@ for (const { name, open } of await openDatabases(test)) {
     t.is((await send('GET', `${LIST}/${item?.id}`)).body.conversation_id, null);
   });
 
-  on('limits are brought into range, and 1000 are answered at most', async (t, rest) => {
+  on('limits are clamped, and at most 1000 items are returned', async (t, rest) => {
     const { user, actionItems, ids } = rest;
     const drafts = Array.from({ length: 260 }, () => ({ description: 'x', completed: false, dueAt: null }));
     for (let batch = 0; batch < 4; batch += 1) await actionItems.create(user.id, drafts);
@@ -172,24 +170,27 @@ for (const { name, open } of await openDatabases(test)) {
     t.is((await ids('limit=1000&offset=1000')).length, 40);
   });
 
-  on('a PATCH changes what it names; completed sets and clears when it was done', async (t, rest) => {
-    const { create, edit, clock, send, inHours } = rest;
-    const item = await create({ description: 'before', due_at: inHours(1) });
-    clock.advance(1000);
-    const done = await edit(item.id, { completed: true });
-    const at = new Date(clock.now()).toISOString();
-    t.deepEqual(done, { ...item, completed: true, completed_at: at, updated_at: at });
-    clock.advance(1000);
-    t.is((await edit(item.id, { completed: true })).completed_at, at, 'it was done already');
-    const open = await edit(item.id, { completed: false, description: ' after ' });
-    t.like(open, { completed: false, completed_at: null, description: 'after', due_at: item.due_at });
-    t.is((await edit(item.id, { due_at: null })).due_at, null);
-    const zoned = await edit(item.id, { due_at: '2026-05-04T09:00:00+02:00' });
-    t.is(zoned.due_at, '2026-05-04T07:00:00.000Z');
-    t.deepEqual((await send('GET', `${LIST}/${item.id}`)).body, zoned);
-  });
+  on(
+    'a PATCH changes only the named fields; completed sets and clears the completion time',
+    async (t, rest) => {
+      const { create, edit, clock, send, inHours } = rest;
+      const item = await create({ description: 'before', due_at: inHours(1) });
+      clock.advance(1000);
+      const done = await edit(item.id, { completed: true });
+      const at = new Date(clock.now()).toISOString();
+      t.deepEqual(done, { ...item, completed: true, completed_at: at, updated_at: at });
+      clock.advance(1000);
+      t.is((await edit(item.id, { completed: true })).completed_at, at, 'it was done already');
+      const open = await edit(item.id, { completed: false, description: ' after ' });
+      t.like(open, { completed: false, completed_at: null, description: 'after', due_at: item.due_at });
+      t.is((await edit(item.id, { due_at: null })).due_at, null);
+      const zoned = await edit(item.id, { due_at: '2026-05-04T09:00:00+02:00' });
+      t.is(zoned.due_at, '2026-05-04T07:00:00.000Z');
+      t.deepEqual((await send('GET', `${LIST}/${item.id}`)).body, zoned);
+    },
+  );
 
-  on('edits at once lose nothing', async (t, { create, edit, send, inHours }) => {
+  on('concurrent edits lose nothing', async (t, { create, edit, send, inHours }) => {
     for (let round = 0; round < 5; round += 1) {
       const { id } = await create({ description: 'before' });
       const edits = [{ description: 'after' }, { completed: true }, { due_at: inHours(2) }];
@@ -200,7 +201,7 @@ for (const { name, open } of await openDatabases(test)) {
     }
   });
 
-  on('each edit has an instant of its own, also of those that come at once', async (t, rest) => {
+  on('each edit has a unique time, also concurrent ones', async (t, rest) => {
     const { create, edit } = rest;
     const { id, updated_at } = await create({ description: 'x' });
     const edits = Array.from({ length: 6 }, (_, at) => edit(id, { description: `x ${at}` }));
@@ -210,7 +211,7 @@ for (const { name, open } of await openDatabases(test)) {
   });
 
   on(
-    'a task may be due in the last instant that has a year of four digits',
+    'a due date may be as late as the last instant with a four-digit year',
     async (t, { create, issues }) => {
       const due_at = '9999-12-31T23:59:59.999Z';
       t.is((await create({ description: 'x', due_at })).due_at, due_at);
@@ -220,7 +221,7 @@ for (const { name, open } of await openDatabases(test)) {
   );
 
   on(
-    'everything that is wrong is named by its place, and nothing is stored',
+    'all errors are reported with their paths, and nothing is stored',
     async (t, { issues, ids, create, inHours, send }) => {
       const { id } = await create({ description: 'x', due_at: inHours(1) });
       const before = (await send('GET', `${LIST}/${id}`)).body;
@@ -279,7 +280,7 @@ for (const { name, open } of await openDatabases(test)) {
     },
   );
 
-  on('an unknown item, another user’s and no id at all are the same 404', async (t, rest) => {
+  on('an unknown item, another user’s and an invalid id get the same 404', async (t, rest) => {
     const { send, create, users, take } = rest;
     const { id } = await create({ description: 'anna’s', due_at: '2030-01-01' });
     await users.add('ben');
@@ -297,7 +298,7 @@ for (const { name, open } of await openDatabases(test)) {
   });
 
   on(
-    'a locked one is left out, not found, and not changed',
+    'a locked item is left out, not found, and not changed',
     async (t, { create, lock, send, ids, take, inHours }) => {
       const { id } = await create({ description: 'x', due_at: inHours(1) });
       await take(NOTICE_JOB);
@@ -311,14 +312,14 @@ for (const { name, open } of await openDatabases(test)) {
     },
   );
 
-  on('a deleted one is gone for good', async (t, { create, send, ids }) => {
+  on('a deleted item is gone for good', async (t, { create, send, ids }) => {
     const { id } = await create({ description: 'x' });
     t.like(await send('DELETE', `${LIST}/${id}`), { status: 200, body: { success: true } });
     t.deepEqual(await ids(), []);
     for (const method of ['GET', 'DELETE']) t.is((await send(method, `${LIST}/${id}`)).status, 404);
   });
 
-  on('each operation needs its scope', async (t, { send, keys, user, create }) => {
+  on('each operation requires its scope', async (t, { send, keys, user, create }) => {
     const { id } = await create({ description: 'x' });
     const read = await keys.create(user.id, { name: 'r', scopes: ['action_items:read'] });
     const write = await keys.create(user.id, { name: 'w', scopes: ['action_items:write'] });
@@ -343,7 +344,7 @@ for (const { name, open } of await openDatabases(test)) {
     }
   });
 
-  on('each due date that is set is told once, whoever sets it', async (t, rest) => {
+  on('each due date is announced once, whoever sets it', async (t, rest) => {
     const { create, send, edit, take, clock, inHours, actionItems, user } = rest;
     const dueAt = clock.now() + HOUR_MS;
     const told = (id: unknown, changes: Json = {}) => ({
@@ -384,7 +385,7 @@ for (const { name, open } of await openDatabases(test)) {
     );
   });
 
-  on('what is no longer awaited is taken back', async (t, { create, edit, send, take, inHours, ids }) => {
+  on('an obsolete announcement is withdrawn', async (t, { create, edit, send, take, inHours, ids }) => {
     const rows: [string, (id: string) => Promise<unknown>, string[]][] = [
       ['done', id => edit(id, { completed: true }), ['action_item_delete']],
       ['cleared', id => edit(id, { due_at: null }), ['action_item_delete']],
@@ -412,7 +413,7 @@ for (const { name, open } of await openDatabases(test)) {
     t.deepEqual(await take(NOTICE_JOB), [], 'nobody waited for it');
   });
 
-  on('a reminder is due when the item is, as it is in the end', async (t, rest) => {
+  on('a reminder is due when the item is, after all its changes', async (t, rest) => {
     const { create, edit, send, take, clock, inHours, user } = rest;
     const late = () => take(REMINDER_JOB, clock.now() + 100 * HOUR_MS);
     const at = (hours: number) => clock.now() + hours * HOUR_MS;

@@ -24,7 +24,7 @@ const FULL = {
   proactive_notification: { scopes: ['user_name', 'user_facts'] },
 };
 
-/** Another account, and what it is answered. */
+/** Another account, and the responses it gets. */
 async function asBen({ users, send }: Rest) {
   const ben = await users.add('ben');
   const token = await users.token('ben');
@@ -34,7 +34,7 @@ async function asBen({ users, send }: Rest) {
   };
 }
 
-/** A server of the app's author, on this machine, and what it was asked. */
+/** A local server of the app's author, and the requests it received. */
 async function authorsServer(t: ExecutionContext, answer: (response: ServerResponse) => void) {
   const asked: string[] = [];
   const server = createServer((request: IncomingMessage, response) => {
@@ -46,10 +46,10 @@ async function authorsServer(t: ExecutionContext, answer: (response: ServerRespo
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
 }
 
-/** Promises of the interface for apps: a sentence each, with its test. */
+/** Behaviour of the app API: one sentence per test. */
 const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
   [
-    'an app is described as it was made, with its signing secret this once',
+    'an app is returned as created, with its signing secret only once',
     async (t, { send, clock, storage, user }) => {
       const { status, body } = await send('POST', APPS, { ...FULL, name: '  Tea counter ' });
       t.is(status, 200, JSON.stringify(body));
@@ -80,7 +80,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'a trigger may be one value or a list, and have its names of the field',
+    'a trigger may be one value or a list, and use its alternative names',
     async (t, { send }) => {
       const triggers = async (given: unknown) => {
         const external_integration = { triggers_on: given, webhook_url: URL_ };
@@ -95,7 +95,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'an app that is only a name asks for nothing, and has no webhook and no secret',
+    'an app with only a name requests nothing, and has no webhook and no secret',
     async (t, { send }) => {
       const { body } = await send('POST', APPS, { name: 'Bare' });
       t.like(body, { capabilities: [], external_integration: null, proactive_notification: null });
@@ -104,7 +104,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'what is not valid is refused, each mistake by its place and kind',
+    'invalid values are rejected, each error with its path and kind',
     async (t, { issues }) => {
       const refused: [object, Record<string, string>][] = [
         [{}, { 'body.name': 'missing' }],
@@ -137,7 +137,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'an address that nothing may be sent to is refused when it is given, with the way out',
+    'a forbidden target address is rejected when it is set, with instructions',
     async (t, { send, issues }) => {
       for (const url of [
         ...['https://192.168.1.1/', 'https://localhost/', 'https://[::1]/'],
@@ -162,7 +162,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'an account has a hundred apps at most, and an app twenty secrets',
+    'an account has at most a hundred apps, and an app twenty secrets',
     async (t, { send, apps, user }) => {
       const { app } = await apps.create(user.id, { name: 'one' });
       for (let made = 1; made < 100; made += 1) await apps.create(user.id, { name: 'x' });
@@ -174,7 +174,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'a change touches what it names, and webhooks follow it with the secret that they had',
+    'a change affects only the named fields, and webhooks follow it with their secret',
     async (t, { send, clock, storage, user }) => {
       const { body: made } = await send('POST', APPS, FULL);
       clock.advance(1000);
@@ -202,7 +202,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'a webhook that was switched off is sent again when the app gets another address, or its owner says so',
+    'a disabled webhook is enabled when the app gets another address, or its owner requests it',
     async (t, { send, storage, user, clock }) => {
       const { body: app } = await send('POST', APPS, FULL);
       const off = { enabled: false, offReason: 'gone', failingSince: clock.now() };
@@ -230,7 +230,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'what waits for a webhook that is switched off, or not there any more, is given up',
+    'pending deliveries of a disabled or deleted webhook fail',
     async (t, { send, storage, user, clock }) => {
       const { body: app } = await send('POST', APPS, FULL);
       const hooks = await storage.hooks.list(user.id);
@@ -261,7 +261,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'a signing secret is replaced for all webhooks of the app, and the one of before signs for a day more',
+    'a signing secret is replaced for all webhooks of the app, and the old one signs for another day',
     async (t, { send, clock, storage, user }) => {
       const { body: app } = await send('POST', APPS, FULL);
       const { body: another } = await send('POST', APPS, FULL);
@@ -290,7 +290,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'a secret is shown once, stored as a hash, listed by its ends, and refused once it is deleted',
+    'a secret is shown once, stored as a hash, listed by its ends, and rejected once it is deleted',
     async (t, { send, storage, apps, user, clock }) => {
       const { body: app } = await send('POST', APPS, FULL);
       const keys = `${APPS}/${app.id}/keys`;
@@ -323,7 +323,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'another’s app can be seen and installed, without its addresses, and in no way changed',
+    'apps of others can be seen and installed, without their addresses, but not changed',
     async (t, rest) => {
       const { send } = rest;
       const { body: app } = await send('POST', APPS, FULL);
@@ -354,7 +354,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'installing shows what the app asks for, and allows all of it, or what is named of it',
+    'installation shows the requested permissions, and grants all of them, or the named ones',
     async (t, rest) => {
       const { body: app } = await rest.send('POST', APPS, FULL);
       const { send } = await asBen(rest);
@@ -391,7 +391,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'an app that comes to ask for more gets it from nobody who did not allow it; one that asks for less has less',
+    "new permissions of an app need the user's consent; withdrawn ones end at once",
     async (t, { send }) => {
       const { body: app } = await send('POST', APPS, FULL);
       await send('POST', `${APPS}/enable?app_id=${app.id}`);
@@ -404,7 +404,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'an app with a set-up of its own is installed once its author’s server says that it is done',
+    'an app with its own setup is installed once its author’s server reports it as complete',
     async (t, rest) => {
       let answer = '{"is_setup_completed": false}';
       let status = 200;
@@ -432,7 +432,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'a set-up that cannot be asked for does not install the app, and says so',
+    'an app whose setup cannot be checked is not installed, with the reason',
     async (t, { send, storage, user }) => {
       const author = await authorsServer(t, response => response.destroy());
       const external_integration = { ...INTEGRATION, setup_completed_url: author.url };
@@ -444,7 +444,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'an app that was uninstalled, or deleted, is told nothing of its users any more',
+    'an uninstalled or deleted app receives nothing about its users any more',
     async (t, { send, storage, user }) => {
       const { body: app } = await send('POST', APPS, FULL);
       const targets = async () => (await storage.hooks.targets(user.id, ['memory_created'])).length;
@@ -453,7 +453,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
       t.is(await targets(), 1);
       t.deepEqual((await send('POST', `${APPS}/disable?app_id=${app.id}`)).body, { status: 'ok' });
       t.is(await targets(), 0);
-      t.is((await send('POST', `${APPS}/disable?app_id=${app.id}`)).status, 200); // as it is already
+      t.is((await send('POST', `${APPS}/disable?app_id=${app.id}`)).status, 200); // already the current value
       await send('POST', `${APPS}/enable?app_id=${app.id}`);
       t.deepEqual((await send('DELETE', `${APPS}/${app.id}`)).body, { success: true });
       t.is(await targets(), 0);
@@ -463,11 +463,11 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'who delivers is told when other webhooks than before are to be sent',
+    'the deliverer is notified of changed webhooks',
     async (t, { send, told, user }) => {
       const heard = () => told['hooks.changed'].splice(0);
       const { body: app } = await send('POST', APPS, FULL);
-      t.deepEqual(heard(), []); // nobody has it yet
+      t.deepEqual(heard(), []); // not installed by anybody yet
       await send('POST', `${APPS}/enable?app_id=${app.id}`);
       t.deepEqual(heard(), [{ userId: user.id }]);
       await send('PATCH', `${APPS}/${app.id}`, { external_integration: { triggers_on: [] } });

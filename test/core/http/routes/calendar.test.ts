@@ -20,7 +20,7 @@ async function read({ url }: Pick<Rest, 'url'>, path: string, headers: Record<st
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-/** Parses a calendar as a calendar program does. */
+/** Parses a calendar like a calendar program. */
 function entriesOf(t: ExecutionContext, text: string) {
   for (const line of text.split('\r\n')) t.true(Buffer.byteLength(line) <= 75, line);
   t.false(text.includes('\u0000') || text.includes('\ufffd'));
@@ -55,7 +55,7 @@ async function heard(
   return id;
 }
 
-test('A calendar program reads events and tasks by a secret link, each of its own account', async t => {
+test('A calendar program reads events and tasks by a secret link, which shows one account', async t => {
   const rest = await openRest(t);
   const { send, user, users, clock } = rest;
   await users.add('ben');
@@ -112,7 +112,7 @@ function isoSeconds(at: number): string {
   return `${new Date(at).toISOString().slice(0, 19)}Z`;
 }
 
-test('A calendar that has not changed is answered without a body, and one that has is not', async t => {
+test('An unchanged calendar is answered without a body, and a changed one is sent', async t => {
   const rest = await openRest(t);
   const path = await linked(rest);
   const first = await read(rest, path);
@@ -127,7 +127,7 @@ test('A calendar that has not changed is answered without a body, and one that h
   t.deepEqual([head.status, head.headers.get('etag')], [200, changed.headers.get('etag')]);
 });
 
-test('A link is shown once, replaced and ended at once, and never stored as it is', async t => {
+test('A link is shown once, replaced and revoked at once, and never stored in plain text', async t => {
   const rest = await openRest(t);
   const { send, storage, user, accounts, users } = rest;
   t.is((await send('GET', LINK)).body, null);
@@ -150,7 +150,7 @@ test('A link is shown once, replaced and ended at once, and never stored as it i
   t.is((await read(rest, again.path)).status, 404);
 });
 
-test('Guesses at links are counted by address before anything is looked up', async t => {
+test('Guesses at links are rate-limited by address before any lookup', async t => {
   const rest = await openRest(t);
   const found: string[] = [];
   const { byHash } = rest.storage.calendarLinks;
@@ -172,7 +172,7 @@ test('Guesses at links are counted by address before anything is looked up', asy
   t.is(60_000 - left, 6);
 });
 
-test('A calendar has at most 2,000 events and 1,000 open tasks, and is written as it is read', async t => {
+test('A calendar has at most 2,000 events and 1,000 open tasks, and is generated as it is read', async t => {
   const rest = await openRest(t);
   const { user, storage, clock } = rest;
   const startAt = clock.now() + DAY;
@@ -186,7 +186,7 @@ test('A calendar has at most 2,000 events and 1,000 open tasks, and is written a
     Array.from({ length: 1100 }, (_, index) => ({
       ...{ id: `018f0000-0000-7000-8000-${String(index).padStart(12, '0')}`, userId: user.id },
       ...{ description: `Task ${index}`, completed: false, createdAt: 1, updatedAt: 1 },
-      ...{ dueAt: null, completedAt: null, conversationId: null, locked: false },
+      ...{ dueAt: null, completedAt: null, conversationId: null, segmentId: null, locked: false },
     })),
   );
   const path = await linked(rest);
@@ -206,7 +206,7 @@ test('A calendar has at most 2,000 events and 1,000 open tasks, and is written a
   t.is((await read(rest, path)).status, 200, 'a reader that goes away leaves nothing behind');
 });
 
-test('earshot calendar makes and ends the link of an account', async t => {
+test('earshot calendar creates and revokes the link of an account', async t => {
   const { url, dataDir } = await openServer(t, { stt: [] });
   const run = (...args: string[]) => earshot(['calendar', ...args], { EARSHOT_DATA_DIR: dataDir });
   const { stdout } = await run('link', 'owner', '--json');

@@ -15,7 +15,7 @@ async function start(t: ExecutionContext) {
     const response = await fetch(url + path, { headers });
     return { status: response.status, headers: response.headers, text: await response.text() };
   };
-  /** The ids that a list holds, in order. */
+  /** The ids in a list, in order. */
   const ids = async (query = '') => {
     const { status, text } = await ask(`${LIST}?${query}`);
     t.is(status, 200, text);
@@ -32,7 +32,7 @@ async function start(t: ExecutionContext) {
   return { ...rest, ask, ids, complete };
 }
 
-test('Without a credential, or with a wrong one, the answer is 401 with a challenge', async t => {
+test('Without a valid credential the response is 401 with a challenge', async t => {
   const { ask } = await start(t);
   for (const path of [LIST, `${LIST}/01890000-0000-7000-8000-000000000000`, `${LIST}?limit=x`]) {
     for (const credential of [null, 'nonsense', 'omi_dev_00000000000000000000000000000000']) {
@@ -55,7 +55,7 @@ test('A key needs the scope; the owner’s ID token needs none', async t => {
   t.is(refused.text, '{"detail":"Insufficient permissions. Required scope: conversations:read"}');
 });
 
-test('A conversation has every field of the interface, null where there is nothing', async t => {
+test('A conversation has every field of the API, null if there is no value', async t => {
   const { ask, complete, clock, conversations, user } = await start(t);
   const startedAt = clock.now();
   const { id } = await complete({ title: 'A walk', category: 'health' }, ['one', 'two']);
@@ -87,7 +87,7 @@ test('A conversation has every field of the interface, null where there is nothi
   });
 });
 
-test('What the pipeline found and where it was are shown in the words of the interface', async t => {
+test('Results of the pipeline and the location use the field names of the API', async t => {
   const { ask, complete, storage, user } = await start(t);
   const { id } = await complete();
   await storage.conversations.update(user.id, id, {
@@ -125,7 +125,7 @@ test('What the pipeline found and where it was are shown in the words of the int
   ]);
 });
 
-test('Segments come only when asked for, with the names of their speakers', async t => {
+test('Segments are included only on request, with the names of their speakers', async t => {
   const { ask, complete, storage, user, keys } = await start(t);
   const { id, segments } = await complete({}, ['mine', 'hers', 'whose']);
   const silent = await complete({}, ['other']);
@@ -159,7 +159,7 @@ test('Segments come only when asked for, with the names of their speakers', asyn
     t.false('transcript_segments' in JSON.parse((await ask(`${LIST}/${id}${no}`)).text));
 });
 
-test('A list holds what is completed, not discarded and not locked, newest first', async t => {
+test('A list contains completed conversations that are neither discarded nor locked, newest first', async t => {
   const { ids, complete, conversations, storage, user, clock } = await start(t);
   const one = await complete();
   const two = await complete();
@@ -180,7 +180,7 @@ test('A list holds what is completed, not discarded and not locked, newest first
   t.deepEqual(await ids(), [two.id, one.id]);
 });
 
-test('Conversations of the same instant are in the order of their ids', async t => {
+test('Conversations of the same instant are ordered by id', async t => {
   const { ids, conversations, clock, user } = await start(t);
   const made: string[] = [];
   for (let count = 0; count < 8; count += 1)
@@ -188,7 +188,7 @@ test('Conversations of the same instant are in the order of their ids', async t 
   t.deepEqual(await ids(), made.toSorted());
 });
 
-test('A single one is found whatever its status, except when it is locked', async t => {
+test('A single conversation is found whatever its status, unless it is locked', async t => {
   const { ask, complete, conversations, storage, user } = await start(t);
   const { id } = await conversations.open({
     userId: user.id,
@@ -212,7 +212,7 @@ test('A single one is found whatever its status, except when it is locked', asyn
   t.is((await ask(`${LIST}/${locked}`)).status, 404);
 });
 
-test('Unknown, locked, no id at all, and another user’s: the same 404, byte for byte', async t => {
+test('Unknown, locked, invalid ids and those of other users get the same 404, byte for byte', async t => {
   const { ask, users, complete, storage, user, url, ...domain } = await start(t);
   const ben = await users.add('ben');
   const foreign = await completedConversation({ ...domain }, ben.id);
@@ -227,14 +227,14 @@ test('Unknown, locked, no id at all, and another user’s: the same 404, byte fo
   t.truthy(url);
 });
 
-test('Lists are only of the user who asks', async t => {
+test('Lists contain only data of the calling user', async t => {
   const { ask, users, complete } = await start(t);
   await complete();
   await users.add('ben');
   t.is((await ask(LIST, await users.token('ben'))).text, '[]');
 });
 
-test('limit and offset are brought into range, with transcripts too', async t => {
+test('limit and offset are clamped to their range, also with transcripts', async t => {
   const { ids, complete } = await start(t);
   const all: string[] = [];
   for (let count = 0; count < 27; count += 1) all.unshift((await complete()).id);
@@ -252,7 +252,7 @@ test('limit and offset are brought into range, with transcripts too', async t =>
   t.deepEqual(await ids('offset=99999999999999999999'), []);
 });
 
-test('Categories are joined by "or", blanks between them are ignored', async t => {
+test('Categories are combined with "or", and spaces between them are ignored', async t => {
   const { ids, complete } = await start(t);
   const health = await complete({ category: 'health' });
   const work = await complete({ category: 'work' });
@@ -276,6 +276,23 @@ test('Starred and folder narrow a list; an unknown folder is an empty one', asyn
   t.deepEqual(await ids(`folder_id=${folderId}`), [special.id]);
   t.deepEqual(await ids('folder_id=01890000-0000-7000-8000-0000000000ab'), []);
   t.deepEqual(await ids('folder_id=work'), []);
+});
+
+test('Source and person narrow a list; an unknown one gives an empty list', async t => {
+  const { ids, complete, storage, user, people } = await start(t);
+  const eve = await people.create(user.id, 'Eve');
+  const plain = await complete();
+  const special = await complete();
+  const [segment] = await storage.segments.list(user.id, [special.id]);
+  if (!segment) return t.fail('nothing was said');
+  await storage.segments.upsert([{ ...segment, personId: eve.id }]);
+  await storage.conversations.update(user.id, special.id, { source: 'limitless' });
+  t.deepEqual(await ids('source=limitless'), [special.id]);
+  t.deepEqual(await ids('source='), [special.id, plain.id]);
+  t.deepEqual(await ids('source=radio'), []);
+  t.deepEqual(await ids(`person_id=${eve.id}`), [special.id]);
+  t.deepEqual(await ids(`person_id=${eve.id}&source=omi`), []);
+  t.deepEqual(await ids('person_id=nobody'), []);
 });
 
 test('Dates are inclusive at both ends: instants with or without a zone, and days in UTC', async t => {
@@ -304,7 +321,7 @@ test('Dates are inclusive at both ends: instants with or without a zone, and day
   t.deepEqual(await ids(`start_date=${day(1)}&end_date=${day(0)}`), []);
 });
 
-test('Everything that is wrong with the parameters is listed at once', async t => {
+test('All invalid parameters are reported at once', async t => {
   const { ask } = await start(t);
   const bad = [
     'limit=ten',

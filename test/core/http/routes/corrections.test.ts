@@ -7,7 +7,7 @@ const LIST = '/v1/dev/user/conversations';
 const PATH = '/v1/conversations';
 const UNKNOWN = '01890000-0000-7000-8000-000000000000';
 const MINUTE_MS = 60_000;
-/** From the last correction to its processing. */
+/** Delay from the last correction to processing. */
 const SOON_MS = 10_000;
 
 type Json = Record<string, unknown>;
@@ -26,7 +26,7 @@ async function start(t: ExecutionContext, open?: Parameters<typeof openRest>[1])
   /** Lists segments with their times. */
   const said = ({ transcript_segments: segments }: { transcript_segments: Json[] }) =>
     segments.map(({ text, start, end }) => [text, start, end]);
-  /** Runs the pipeline until it is done with so many. */
+  /** Runs the pipeline until this many conversations are done. */
   const process = async (count: number) => {
     const done = rest.processed(count);
     rest.run();
@@ -55,7 +55,7 @@ for (const { name, open } of await openDatabases(test)) {
   const on = (title: string, run: (t: ExecutionContext, rest: Rest) => Promise<void>) =>
     test.serial(`${name}: ${title}`, async t => run(t, await start(t, open)));
 
-  on('of two corrections made from the same text the second is told of the first', async (t, rest) => {
+  on('the second of two corrections to the same text is rejected with the first', async (t, rest) => {
     const { good, get, send, said, user } = rest;
     const { id, segments } = await completedConversation(rest, user.id, ['the cat ate the budget']);
     const path = `${PATH}/${id}/segments/${segments[0]?.id}`;
@@ -75,7 +75,7 @@ for (const { name, open } of await openDatabases(test)) {
     });
   });
 
-  on('another text is stored and summarised again; a title of the owner’s stays', async (t, rest) => {
+  on('a corrected text is stored and summarised again; a title of the owner’s stays', async (t, rest) => {
     const { good, get, process, user, told, clock } = rest;
     const plain = await completedConversation(rest, user.id, ['the cat ate the budget'], {
       title: 'The Cat',
@@ -103,7 +103,7 @@ for (const { name, open } of await openDatabases(test)) {
     t.is((await get(own.id)).status, 'completed');
   });
 
-  on('a segment is given to a person, to the owner, or to nobody', async (t, rest) => {
+  on('a segment is assigned to a person, to the owner, or to nobody', async (t, rest) => {
     const { good, people, user } = rest;
     const eve = await people.create(user.id, 'Eve');
     const { id, segments } = await completedConversation(rest, user.id);
@@ -128,7 +128,7 @@ for (const { name, open } of await openDatabases(test)) {
       clock.advance(SOON_MS - 1);
     }
     const counted = run();
-    await clock.asleep(1); // its job was due with the first of them, and waits
+    await clock.asleep(1); // its job was due with the first of them, and is delayed
     t.is(counted.runs, 0);
     const done = processed(1);
     clock.advance(1);
@@ -137,14 +137,14 @@ for (const { name, open } of await openDatabases(test)) {
     t.regex((await get(id)).structured.overview, /budget 0.*budget 1.*budget 2/);
   });
 
-  on('what is said right now can be corrected, and goes on', async (t, { good, ongoing }) => {
+  on('live speech can be corrected, and continues', async (t, { good, ongoing }) => {
     const { id, segment } = await ongoing();
     t.like(await good('PATCH', `${PATH}/${id}/segments/${segment}`, { text: 'Weight' }), {
       status: 'in_progress',
     });
   });
 
-  on('two conversations become one, each at its time, and the other one is gone', async (t, rest) => {
+  on('two conversations are merged, each at its time, and the other one is deleted', async (t, rest) => {
     const { good, get, ids, said, process, user, clock, actionItems, storage, told, send } = rest;
     const early = await completedConversation(rest, user.id, [
       'The train leaves at seven.',
@@ -177,7 +177,7 @@ for (const { name, open } of await openDatabases(test)) {
     t.like(merged.structured, { title: 'The Train Leaves at Seven' });
   });
 
-  on('of two merges at once one counts, and nothing is lost', async (t, rest) => {
+  on('one of two simultaneous merges succeeds, and nothing is lost', async (t, rest) => {
     const { send, user, storage } = rest;
     const one = await completedConversation(rest, user.id, ['one']);
     const two = await completedConversation(rest, user.id, ['two']);
@@ -189,7 +189,7 @@ for (const { name, open } of await openDatabases(test)) {
     t.is((await storage.segments.list(user.id, [one.id, two.id])).length, 2);
   });
 
-  on('what is late for a conversation that was merged is added to the one that there is', async (t, rest) => {
+  on('late text for a merged conversation is added to the result', async (t, rest) => {
     const { conversations, good, user, clock, storage } = rest;
     const { id } = await completedConversation(rest, user.id, ['first']);
     await storage.streams.insert({
@@ -216,7 +216,7 @@ for (const { name, open } of await openDatabases(test)) {
     t.is((await conversations.stream(user.id, UNKNOWN))?.conversationId, other.id);
   });
 
-  on('one conversation becomes two, each with its time and its own summary', async (t, rest) => {
+  on('one conversation is split into two, each with its time and its own summary', async (t, rest) => {
     const { good, get, said, process, user } = rest;
     const texts = [
       'The train leaves at seven.',
@@ -246,7 +246,29 @@ for (const { name, open } of await openDatabases(test)) {
     t.like(second, { status: 'completed', structured: { category: 'health' } });
   });
 
-  on('a merge takes back what a split did', async (t, rest) => {
+  on('an owner ends a running conversation, and it is summarised', async (t, rest) => {
+    const { good, get, send, process, user, conversations } = rest;
+    const { id } = await rest.ongoing();
+    t.like(await good('POST', `${PATH}/${id}/finish`), { id, status: 'processing' });
+    await process(1);
+    t.is((await get(id)).status, 'completed');
+    t.like(await good('POST', `${PATH}/${id}/finish`), { id, status: 'completed' }, 'it stays as it is');
+    const next = await rest.ongoing();
+    t.not(next.id, id, 'what is said next begins another');
+
+    const request = { userId: user.id, source: 'omi', deviceId: 'e', language: 'en', timeoutMs: 120_000 };
+    const empty = await conversations.open(request);
+    t.like(await send('POST', `${PATH}/${empty.id}/finish`), {
+      status: 409,
+      body: { detail: 'Nothing has been said in the conversation yet' },
+    });
+    t.like(await conversations.get(user.id, empty.id), { status: 'in_progress' });
+    t.is((await send('POST', `${PATH}/${UNKNOWN}/finish`)).status, 404);
+    await rest.lock(next.id);
+    t.is((await send('POST', `${PATH}/${next.id}/finish`)).status, 423);
+  });
+
+  on('a merge reverses a split', async (t, rest) => {
     const { good, get, said, process, user } = rest;
     const { id, segments } = await completedConversation(rest, user.id, [
       'one of it',
@@ -259,7 +281,7 @@ for (const { name, open } of await openDatabases(test)) {
     t.deepEqual(said(await good('POST', `${PATH}/${id}/merge`, { with: part.id })), before);
   });
 
-  on('what cannot be is refused, and changes nothing', async (t, rest) => {
+  on('an impossible request is rejected, and changes nothing', async (t, rest) => {
     const { send, user, ongoing, lock, get, good } = rest;
     const { id, segments } = await completedConversation(rest, user.id, ['one', 'two']);
     const before = await get(id);
@@ -321,7 +343,7 @@ for (const { name, open } of await openDatabases(test)) {
     t.is((await send('POST', `${PATH}/${id}/merge`, { with: part.id })).status, 503);
   });
 
-  on('what is wrong with a body is named by its place', async (t, rest) => {
+  on('errors in a body are reported with their paths', async (t, rest) => {
     const { issues, user } = rest;
     const { id, segments } = await completedConversation(rest, user.id);
     const segment = segments[0]?.id ?? '';
@@ -344,7 +366,7 @@ for (const { name, open } of await openDatabases(test)) {
       );
   });
 
-  on('corrections take an ID token alone, and of one’s own conversations', async (t, rest) => {
+  on('corrections accept only an ID token, and only own conversations', async (t, rest) => {
     const { send, keys, user, users, get } = rest;
     const { id, segments } = await completedConversation(rest, user.id, ['one', 'two']);
     const before = await get(id);

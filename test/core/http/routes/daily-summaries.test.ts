@@ -4,7 +4,7 @@ import { openRest } from '../../../helpers/rest.ts';
 
 const LIST = '/v1/dev/user/daily-summaries';
 
-test('Daily summaries are listed, latest first, in pages, and found by their day', async t => {
+test('Daily summaries are listed in pages, latest first, and found by their day', async t => {
   const rest = await openRest(t);
   const { send, storage, user, clock } = rest;
   const days = ['2026-11-02', '2026-11-03', '2026-11-04'];
@@ -29,7 +29,7 @@ test('Daily summaries are listed, latest first, in pages, and found by their day
   });
 });
 
-test('A daily summary is its owner’s, for credentials that may read conversations', async t => {
+test('A daily summary is visible only to its owner, with the scope to read conversations', async t => {
   const { send, storage, user, users, keys, clock } = await openRest(t);
   const about = {
     timeZone: 'UTC',

@@ -17,7 +17,7 @@ import { openRest } from '../../../helpers/rest.ts';
 
 const LIST = '/v1/deliveries';
 const UNKNOWN = '01890000-0000-7000-8000-000000000000';
-/** Headers that differ from one request to the next. */
+/** Headers that differ between requests. */
 const COUNTED = ['date', 'x-ratelimit-remaining'];
 /** Invalid ids. */
 const NONE = ['x', 'null', "a'--", 'ü', 'x'.repeat(3000)];
@@ -31,7 +31,7 @@ async function asBen({ users, send }: Rest) {
   return { ben, token, send: (method: string, path: string) => send(method, path, undefined, token) };
 }
 
-/** As many rows, oldest first, a second apart. */
+/** Creates this many rows, oldest first, a second apart. */
 async function sent(
   { storage, clock, user }: Pick<Rest, 'storage' | 'clock' | 'user'>,
   ...changes: Partial<Delivery>[]
@@ -53,7 +53,7 @@ async function listed({ send }: Pick<Rest, 'send'>, query = ''): Promise<string[
   return body.map(({ id }: { id: string }) => id);
 }
 
-/** One that failed, of a webhook that is there: it can be sent again. */
+/** A failed delivery of an existing webhook: it can be sent again. */
 async function replayable(rest: Rest, changes: Partial<Delivery> = {}, url?: string) {
   const { appId = null } = changes;
   const target = hook(newId(rest.clock.now()), rest.user.id, {
@@ -67,10 +67,10 @@ async function replayable(rest: Rest, changes: Partial<Delivery> = {}, url?: str
 
 const replayOf = (row: Delivery | undefined) => `${LIST}/${row?.id}/replay`;
 
-/** Promises of the interface for the log of deliveries: a sentence each, with its test. */
+/** Behaviour of the delivery log: one sentence per test. */
 const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
   [
-    'the log is listed newest first, as it was written down, without what was sent',
+    'the log is listed newest first, without contents',
     async (t, rest) => {
       t.deepEqual(await listed(rest), []);
       const rows = await sent(rest, { targetId: 'h1' }, over('delivered'), {
@@ -100,7 +100,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'a list is of one target, of one state, or of both',
+    'a list is filtered by target, by state, or by both',
     async (t, rest) => {
       const [one, two] = [newId(1), newId(2)];
       const channel = { targetKind: 'channel', targetId: two, type: 'action_item_reminder' } as const;
@@ -127,7 +127,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'page by page, each row comes once, also when more are delivered meanwhile',
+    'pages contain each row once, even if deliveries are added meanwhile',
     async (t, rest) => {
       const rows = await sent(rest, ...Array.from({ length: 7 }, () => over('delivered')));
       const ids = rows.map(({ id }) => id).reverse();
@@ -146,7 +146,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'a list has 50 rows, from 1 to 1000 when asked; beyond is brought into range',
+    'a list has 50 rows by default, and from 1 to 1000 on request; other values are clamped',
     async (t, rest) => {
       await sent(rest, ...Array.from({ length: 1001 }, () => ({})));
       const counts = {
@@ -167,7 +167,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'one is shown with what was sent and every attempt, by number',
+    'a single delivery is returned with its content and every attempt, by number',
     async (t, rest) => {
       const [row] = await sent(rest, { body: '{"tea":"ü"}', query: `uid=${rest.user.id}&x=1` });
       const { id } = row as Delivery;
@@ -196,7 +196,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'another’s delivery is answered as one that never was, byte for byte',
+    'deliveries of others look like missing ones, byte for byte',
     async (t, rest) => {
       const { row, target } = await replayable(rest);
       const { ben, token, send } = await asBen(rest);
@@ -223,7 +223,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'who made an app reads what its webhook was told of anyone, and not what was told',
+    "an app's author sees its webhook's deliveries for all users, without contents",
     async (t, rest) => {
       const { ben, send } = await asBen(rest);
       const of = { appId: newId(1), targetId: newId(2) };
@@ -245,7 +245,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'a replay is a new delivery of the same, which says what it repeats, and arrives',
+    'a replay is a new delivery of the same content that names the original, and arrives',
     async (t, rest) => {
       const receiver = await startReceiver(t);
       const { row, target, replay } = await replayable(
@@ -275,7 +275,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'what was not kept, or has nowhere to go, is not replayed, and the answer says why',
+    'a delivery without stored content, or without a target, is not replayed, with the reason',
     async (t, rest) => {
       const { storage, user, clock } = rest;
       const refused = async (path: string, why: RegExp) => {
@@ -299,7 +299,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'the log is for people: a key is refused, as is no credential',
+    'the log is for people: API keys and missing credentials are refused',
     async (t, rest) => {
       const { row, replay } = await replayable(rest);
       const scopes = ['conversations:read', 'memories:read', 'memories:write'] as const;
@@ -317,7 +317,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
   ],
 ];
 
-/** From now on jobs are done; resolves when an attempt has been written down. */
+/** Runs jobs from now on; resolves when an attempt has been stored. */
 async function deliver(t: ExecutionContext, rest: Rest): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const metrics = createMetrics({ now: () => 0, plugins: () => [], jobs: async () => [] });

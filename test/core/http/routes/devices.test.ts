@@ -18,7 +18,7 @@ function happenings({ told }: Pick<Rest, 'told'>) {
   });
 }
 
-test('a bridge tells of its wearables, with a key that may do nothing else, and each account has its own', async t => {
+test('a bridge reports its wearables with a key that has no other permission, and each account sees its own', async t => {
   const rest = await openRest(t);
   const { send, user, users, keys } = rest;
   await users.add('ben');
@@ -43,7 +43,7 @@ test('a bridge tells of its wearables, with a key that may do nothing else, and 
   t.is((await send('GET', '/v1/devices/omi_1')).body.battery, 80);
 });
 
-test('a wearable is renamed and forgotten by its owner; its bridge brings it back', async t => {
+test('the owner renames and deletes a wearable; its bridge adds it again', async t => {
   const rest = await openRest(t);
   const { send } = rest;
   await bridge(rest)([OMI]);
@@ -61,7 +61,7 @@ test('a wearable is renamed and forgotten by its owner; its bridge brings it bac
   t.is((await send('GET', '/v1/devices')).body.devices.length, 1);
 });
 
-test('what changes is told once: connected, gone, changed, pressed', async t => {
+test('each change is announced once: connected, disconnected, changed, button pressed', async t => {
   const rest = await openRest(t);
   const { clock } = rest;
   const report = bridge(rest);
@@ -86,7 +86,7 @@ test('what changes is told once: connected, gone, changed, pressed', async t => 
   );
 });
 
-test('a low battery is told once, in a notification too, until it has been charged', async t => {
+test('a low battery is announced once, also by a notification, until it has been charged', async t => {
   const rest = await openRest(t);
   const { send } = rest;
   const report = bridge(rest);
@@ -103,7 +103,7 @@ test('a low battery is told once, in a notification too, until it has been charg
   t.is((await inbox()).length, 2);
 });
 
-test('a wearable is where it is connected, whatever another bridge says of it', async t => {
+test('a wearable belongs to the bridge it is connected to, whatever another bridge reports', async t => {
   const rest = await openRest(t);
   const { send, clock, devices } = rest;
   const [kitchen, cellar] = [bridge(rest, 'kitchen'), bridge(rest, 'cellar')];

@@ -11,7 +11,7 @@ async function start(t: ExecutionContext) {
   return { ...rest, id, path: `${LIST}/${id}` };
 }
 
-test('A PATCH changes what it names, and answers the conversation', async t => {
+test('A PATCH changes only the named fields, and returns the conversation', async t => {
   const { send, path } = await start(t);
   const before = (await send('GET', path)).body;
   const changed = await send('PATCH', path, { title: '  Tea with Eve ', starred: true, more: 1 });
@@ -28,7 +28,7 @@ test('A PATCH changes what it names, and answers the conversation', async t => {
   t.is((await send('GET', LIST)).body.length, 1);
 });
 
-test('A PATCH that changes nothing known, or with a wrong value, is refused by its place', async t => {
+test('A PATCH with unknown fields only, or with an invalid value, is rejected with its path', async t => {
   const { send, path, issues } = await start(t);
   const before = (await send('GET', path)).body;
   t.deepEqual(await issues('PATCH', path, {}), { body: 'missing' });
@@ -48,7 +48,7 @@ test('A PATCH that changes nothing known, or with a wrong value, is refused by i
   t.deepEqual((await send('GET', path)).body, before);
 });
 
-test('A folder that is not there is a 404, and nothing is changed', async t => {
+test('An unknown folder is a 404, and nothing is changed', async t => {
   const { send, path } = await start(t);
   const before = (await send('GET', path)).body;
   for (const folder_id of [UNKNOWN, 'work']) {
@@ -66,7 +66,7 @@ test('A DELETE removes the conversation with its segments, once', async t => {
   t.is(await storage.segments.count(user.id, id), 0);
 });
 
-test('Unknown, no id at all, and another user’s: the same 404, and nothing is touched', async t => {
+test('Unknown, invalid ids and those of other users get the same 404, and nothing is changed', async t => {
   const { send, path, id, users, conversations, user } = await start(t);
   const before = await conversations.get(user.id, id);
   await users.add('ben');
@@ -86,7 +86,7 @@ test('Unknown, no id at all, and another user’s: the same 404, and nothing is 
   t.deepEqual(await conversations.get(user.id, id), before);
 });
 
-test('A locked conversation is not changed and not deleted', async t => {
+test('A locked conversation can be neither changed nor deleted', async t => {
   const { send, path, id, storage, user } = await start(t);
   await storage.conversations.update(user.id, id, { locked: true });
   const refused = { status: 423, body: { detail: 'Conversation is locked' } };
@@ -95,7 +95,7 @@ test('A locked conversation is not changed and not deleted', async t => {
   t.is((await storage.conversations.get(user.id, id))?.structured.title, 'Before');
 });
 
-test('A title that somebody else has changed meanwhile is not overwritten, and both versions are told', async t => {
+test('A title that somebody else has changed meanwhile is not overwritten, and the error has both versions', async t => {
   const { send, path } = await start(t);
   t.is((await send('PATCH', path, { title: 'Theirs', expected: { title: 'Before' } })).status, 200);
   const mine = { title: 'Mine', starred: true, expected: { title: 'Before' } };
@@ -110,7 +110,7 @@ test('A title that somebody else has changed meanwhile is not overwritten, and b
   t.like((await send('GET', path)).body, { starred: true, structured: { title: 'Mine' } });
 });
 
-test('Writing needs the scope to write', async t => {
+test('Writing requires the write scope', async t => {
   const { send, path, keys, user } = await start(t);
   const reader = await keys.create(user.id, { name: 'r', scopes: ['conversations:read'] });
   const writer = await keys.create(user.id, { name: 'w', scopes: ['conversations:write'] });
@@ -120,7 +120,7 @@ test('Writing needs the scope to write', async t => {
   t.is((await send('DELETE', path, undefined, writer.key)).status, 200);
 });
 
-test('A title that was given before the pipeline came stays', async t => {
+test('A title set before processing is kept', async t => {
   const { send, run, clock, conversations, user } = await start(t);
   const answer = send('POST', `${LIST}/from-segments`, {
     transcript_segments: [{ text: 'The train leaves at seven tomorrow.', start: 0, end: 4 }],
@@ -136,7 +136,7 @@ test('A title that was given before the pipeline came stays', async t => {
   t.not(structured.overview, '');
 });
 
-test('A session whose conversation was deleted does not make another one', async t => {
+test('A session whose conversation was deleted does not create another one', async t => {
   const { send, run, clock, conversations, user, events } = await start(t);
   const body = {
     transcript_segments: [{ text: 'Bye.', start: 0, end: 1 }],
@@ -158,7 +158,7 @@ test('A session whose conversation was deleted does not make another one', async
   t.is((await send('GET', `${LIST}/${processing?.id}`)).status, 404);
 });
 
-test('What is said while its conversation is deleted goes into another one', async t => {
+test('Speech during the deletion of a conversation goes into a new one', async t => {
   const { send, conversations, user, told } = await start(t);
   const request = { userId: user.id, source: 'omi', deviceId: null, language: 'en', timeoutMs: 120_000 };
   const { id } = await conversations.open(request);

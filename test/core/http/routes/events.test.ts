@@ -80,7 +80,7 @@ function open({ conversations, user }: Rest) {
   });
 }
 
-test('a client is told how things stand, and then what is said and what changes', async t => {
+test('a client receives the current state, then segments and changes', async t => {
   const rest = await openRest(t);
   const { id } = await open(rest);
   rest.events.emit('device', { userId: rest.user.id, device: 'Omi', source: 'omi', isConnected: true });
@@ -117,7 +117,7 @@ test('a client is told how things stand, and then what is said and what changes'
   t.is(stream.told[1]?.data.conversation_id, id);
 });
 
-test('a client is told what happens to the wearables of its user', async t => {
+test('a client is told about the wearables of its user', async t => {
   const rest = await openRest(t);
   const stream = await listen(t, rest);
   await stream.count(1);
@@ -138,7 +138,7 @@ test('a client is told what happens to the wearables of its user', async t => {
   t.like(stream.told[2]?.data.device, { name: 'Omi', battery: 79, bridge: { name: 'Kitchen' } });
 });
 
-test('a client that was cut off is told what it missed, and nothing twice', async t => {
+test('a reconnected client receives the events it missed, and none twice', async t => {
   const rest = await openRest(t);
   const { id } = await open(rest);
   const first = await listen(t, rest);
@@ -168,7 +168,22 @@ test('a client that was cut off is told what it missed, and nothing twice', asyn
   }
 });
 
-test('a key is told what its scopes allow, and nobody hears of another account', async t => {
+test('marks are announced with their times', async t => {
+  const rest = await openRest(t);
+  const { id } = await open(rest);
+  const stream = await listen(t, rest);
+  await stream.count(1);
+  const mark = await rest.marks.add(rest.user.id, { conversationId: id });
+  await rest.marks.remove(rest.user.id, mark.id);
+  await stream.count(3);
+  const data = { mark_id: mark.id, conversation_id: id, at: new Date(mark.at).toISOString() };
+  t.deepEqual(
+    stream.told.slice(1).map(({ event, data }) => ({ event, data })),
+    (['created', 'removed'] as const).map(change => ({ event: 'mark', data: { ...data, change } })),
+  );
+});
+
+test('a key receives the events of its scopes, and never those of another account', async t => {
   const rest = await openRest(t);
   const { key } = await rest.keys.create(rest.user.id, { name: 'wall', scopes: ['conversations:read'] });
   const stranger = await rest.users.add('ben');
@@ -207,7 +222,7 @@ test('a stream ends when its credential is revoked', async t => {
   t.is((await listen(t, rest)).status, 401);
 });
 
-test('an account has twenty streams at most, and one that ends makes room', async t => {
+test('an account has at most twenty streams, and one that ends makes room', async t => {
   const rest = await openRest(t);
   const streams = await Promise.all(Array.from({ length: 20 }, () => listen(t, rest)));
   await Promise.all(streams.map(stream => stream.count(1)));

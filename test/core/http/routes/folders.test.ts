@@ -16,7 +16,7 @@ async function start(t: ExecutionContext) {
   return { ...rest, complete, folders, get };
 }
 
-test('Reading the folders of who has none answers none, and makes none', async t => {
+test('Reading folders of a user without any returns none, and creates none', async t => {
   const { send, storage, user, keys } = await start(t);
   const reader = await keys.create(user.id, { name: 'r', scopes: ['conversations:read'] });
   const writer = await keys.create(user.id, { name: 'w', scopes: ['conversations:write'] });
@@ -26,7 +26,7 @@ test('Reading the folders of who has none answers none, and makes none', async t
   t.deepEqual(await storage.folders.list(user.id), []);
 });
 
-test('The first conversation that is filed brings the system folders, for its owner alone', async t => {
+test('The first filed conversation creates the system folders, for its owner only', async t => {
   const { complete, folders, clock, users } = await start(t);
   const now = new Date(clock.now()).toISOString();
   await complete('work');
@@ -81,7 +81,7 @@ test('Every category has its folder', async t => {
   );
 });
 
-test('A conversation can be moved, taken out, and found by its folder; discarded ones do not count', async t => {
+test('A conversation can be moved, removed from its folder, and found by it; discarded ones do not count', async t => {
   const { complete, folders, get, send } = await start(t);
   const id = await complete('work');
   const counts = async () => (await folders()).map(({ conversation_count: count }) => count);
@@ -98,7 +98,7 @@ test('A conversation can be moved, taken out, and found by its folder; discarded
   t.deepEqual((await send('GET', `${LIST}?folder_id=${social}`)).body, []);
 });
 
-test('Another user’s folder is a folder that is not there', async t => {
+test('Another user’s folder is treated as missing', async t => {
   const rest = await start(t);
   await rest.complete('work');
   const annas = (await rest.folders())[1]?.id;
@@ -110,7 +110,7 @@ test('Another user’s folder is a folder that is not there', async t => {
   t.deepEqual((await rest.send('GET', `${LIST}?folder_id=${annas}`, undefined, token)).body, []);
 });
 
-test('What was filed or discarded before its structure was made stays so', async t => {
+test('A conversation filed or discarded before it is processed stays so', async t => {
   const { complete, folders, get, send, conversations, storage, user } = await start(t);
   await complete('other');
   const social = (await folders())[2]?.id;

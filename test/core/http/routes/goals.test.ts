@@ -31,7 +31,7 @@ for (const { name, open } of await openDatabases(test)) {
   const on = (title: string, run: (t: ExecutionContext, rest: Rest) => Promise<void>) =>
     test.serial(`${name}: ${title}`, async t => run(t, await start(t, open)));
 
-  on('a goal is answered with every field, found again, and listed', async (t, { create, good, clock }) => {
+  on('a goal is returned with every field, found again, and listed', async (t, { create, good, clock }) => {
     const now = new Date(clock.now()).toISOString();
     const bare = await create({ title: ' Run a marathon ', more: 1, unit: null });
     t.deepEqual(bare, {
@@ -76,7 +76,7 @@ for (const { name, open } of await openDatabases(test)) {
     t.deepEqual(await good('GET', ''), [full, bare]);
   });
 
-  on('what is not given depends on the type', async (t, { create }) => {
+  on('the default of omitted fields depends on the type', async (t, { create }) => {
     const rows: [string, Json, [string, number | null, number, number | null, number | null]][] = [
       ['nothing', {}, ['boolean', 1, 0, 0, 1]],
       ['a target', { target_value: 12 }, ['numeric', 12, 0, null, null]],
@@ -94,7 +94,7 @@ for (const { name, open } of await openDatabases(test)) {
     }
   });
 
-  on('the list has the active ones, newest first, ten of them unless told otherwise', async (t, rest) => {
+  on('the list contains active goals, newest first, ten by default', async (t, rest) => {
     const { create, edit, progress, titles, clock } = rest;
     const ids: string[] = [];
     for (let at = 1; at <= 12; at += 1) {
@@ -112,7 +112,7 @@ for (const { name, open } of await openDatabases(test)) {
     t.deepEqual(await titles('include_inactive=false'), all.slice(2));
   });
 
-  on('a goal is completed when its value reaches the target, from where it began', async (t, rest) => {
+  on('a goal is completed when its value reaches the target, from either side', async (t, rest) => {
     const { create, edit, progress } = rest;
     const rows: [string, Json, ['progress' | 'edit', number | Json, string][]][] = [
       [
@@ -176,7 +176,7 @@ for (const { name, open } of await openDatabases(test)) {
     t.is((await create({ target_value: 3, current_value: 3 })).status, 'completed');
   });
 
-  on('a PATCH changes what it names', async (t, { create, edit, good, clock }) => {
+  on('a PATCH changes only the named fields', async (t, { create, edit, good, clock }) => {
     const before = await create({ desired_outcome: 'before', success_criteria: ['a'] });
     clock.advance(1000);
     const changes = {
@@ -200,7 +200,7 @@ for (const { name, open } of await openDatabases(test)) {
     t.like(await edit(before.id, { desired_outcome: '' }), { desired_outcome: '' });
   });
 
-  on('edits at once lose nothing', async (t, { create, edit, progress, good }) => {
+  on('concurrent edits lose nothing', async (t, { create, edit, progress, good }) => {
     for (let round = 0; round < 5; round += 1) {
       const { id } = await create({ target_value: 10 });
       await Promise.all([
@@ -218,7 +218,7 @@ for (const { name, open } of await openDatabases(test)) {
     }
   });
 
-  on('the history has the last value of each day, for as long as a year', async (t, rest) => {
+  on('the history has the last value of each day, for up to a year', async (t, rest) => {
     const { create, progress, edit, good, clock, storage, user } = rest;
     const { id } = await create({ goal_type: 'numeric' });
     const date = (days = 0) => new Date(clock.now() - days * DAY_MS).toISOString().slice(0, 10);
@@ -256,7 +256,7 @@ for (const { name, open } of await openDatabases(test)) {
     t.is((await storage.goals.progress(user.id, id, 0)).length, 3, 'what is older is not kept');
   });
 
-  on('what you tell of a goal is suggested, and counts once you accept it', async (t, rest) => {
+  on('spoken progress on a goal is suggested, and counts once accepted', async (t, rest) => {
     const { create, good, send, run, processed, edit, clock } = rest;
     run();
     const goal = await create({ title: 'Run 100 km', target_value: 100, current_value: 10, unit: 'km' });
@@ -320,7 +320,7 @@ for (const { name, open } of await openDatabases(test)) {
       t.is((await send('POST', `${LIST}/suggestions/${UNKNOWN}/${verb}`)).status, 404);
   });
 
-  on('everything that is wrong is named by its place, and nothing is stored', async (t, rest) => {
+  on('all errors are reported with their paths, and nothing is stored', async (t, rest) => {
     const { issues, create, good } = rest;
     const { id } = await create({ goal_type: 'scale', current_value: 3 });
     const before = await good('GET', `/${id}`);
@@ -421,7 +421,7 @@ for (const { name, open } of await openDatabases(test)) {
     t.is((await good('GET', `/${id}/history`)).length, 1);
   });
 
-  on('an unknown goal, another user’s and no id at all are the same 404', async (t, rest) => {
+  on('an unknown goal, another user’s and an invalid id get the same 404', async (t, rest) => {
     const { create, send, users, good } = rest;
     const annas = await create();
     await users.add('ben');
@@ -442,7 +442,7 @@ for (const { name, open } of await openDatabases(test)) {
     t.deepEqual(await good('GET', `/${annas.id}`), annas);
   });
 
-  on('a deleted goal is gone with its history', async (t, { create, good, send, storage, user }) => {
+  on('a goal is deleted with its history', async (t, { create, good, send, storage, user }) => {
     const { id } = await create();
     t.deepEqual(await good('DELETE', `/${id}`), { success: true });
     for (const path of [`/${id}`, `/${id}/history`]) t.is((await send('GET', LIST + path)).status, 404);
@@ -450,7 +450,7 @@ for (const { name, open } of await openDatabases(test)) {
     t.deepEqual(await storage.goals.progress(user.id, id, 0), []);
   });
 
-  on('each operation needs its scope', async (t, { send, keys, user, create }) => {
+  on('each operation requires its scope', async (t, { send, keys, user, create }) => {
     const { id } = await create();
     const read = await keys.create(user.id, { name: 'r', scopes: ['goals:read'] });
     const write = await keys.create(user.id, { name: 'w', scopes: ['goals:write'] });

@@ -1,5 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { openDatabases } from '../../../helpers/databases.ts';
+import { startReceiver } from '../../../helpers/receiver.ts';
 import { openRest } from '../../../helpers/rest.ts';
 
 const OWN = '/v1/users/developer/webhook';
@@ -9,10 +10,10 @@ const DAY_MS = 24 * 3600_000;
 
 type Rest = Awaited<ReturnType<typeof openRest>>;
 
-/** Promises of the interface for a user's own webhooks: a sentence each, with its test. */
+/** Behaviour of a user's own webhooks: one sentence per test. */
 const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
   [
-    'a webhook goes where its user says, until they say that it goes nowhere',
+    "a webhook sends to its user's URL, until the user removes it",
     async (t, { send, storage, user }) => {
       t.deepEqual((await send('GET', `${OWN}/memory_created`)).body, { url: '' });
       for (const nowhere of ['', ',', ' ']) {
@@ -28,7 +29,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'a type is known by every name of it, and there is one webhook of each',
+    'a type is known by each of its names, and there is one webhook per type',
     async (t, { send, storage, user }) => {
       await send('POST', `${OWN}/realtime_transcript`, { url: URL_ });
       t.deepEqual((await send('GET', `${OWN}/transcript_processed`)).body, { url: URL_ });
@@ -67,7 +68,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'audio goes every so many seconds, five unless they are named after the address',
+    'audio is sent at the interval given after the URL, by default five seconds',
     async (t, { send, issues, storage, user }) => {
       const seconds = async () => (await storage.hooks.targets(user.id, ['audio_bytes']))[0]?.seconds;
       const addresses: [given: string, url: string, seconds: number][] = [
@@ -87,17 +88,17 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
           'body.url': 'value_error',
         });
       t.is(await seconds(), 60);
-      await send('POST', `${OWN}/memory_created`, { url: `${URL_},7` }); // a comma belongs to an address
+      await send('POST', `${OWN}/memory_created`, { url: `${URL_},7` }); // a comma belongs to the URL
       t.deepEqual((await send('GET', `${OWN}/memory_created`)).body, { url: `${URL_},7` });
       await send('POST', `${OWN}/audio_bytes`, { url: ',5' });
       t.deepEqual((await send('GET', `${OWN}/audio_bytes`)).body, { url: '' });
     },
   ],
   [
-    'a webhook that is disabled keeps its address, and is enabled again, also after the server gave up',
+    'a disabled webhook keeps its URL, and can be enabled, also after the server disabled it',
     async (t, { send, storage, user, clock }) => {
       t.is((await send('POST', `${OWN}/memory_created/enable`)).status, 409);
-      t.is((await send('POST', `${OWN}/memory_created/disable`)).status, 200); // as it is already
+      t.is((await send('POST', `${OWN}/memory_created/disable`)).status, 200); // already the current value
       await send('POST', `${OWN}/memory_created`, { url: URL_ });
       const enabled = async () => (await send('GET', `${ALL}/status`)).body.memory_created;
       t.true(await enabled());
@@ -111,14 +112,14 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
       await storage.hooks.update(user.id, hook?.id ?? '', off);
       const [shown] = (await send('GET', '/v1/hooks')).body;
       t.like(shown, { enabled: false, off_reason: 'no success for 72 hours' });
-      await send('POST', `${OWN}/memory_created`, { url: URL_ }); // set once more: tried once more
+      await send('POST', `${OWN}/memory_created`, { url: URL_ }); // set again: retried once
       t.like((await send('GET', '/v1/hooks')).body[0], {
         ...{ id: shown.id, enabled: true, off_reason: null, failing_since: null },
       });
     },
   ],
   [
-    'the list says how each fares, and shows no secret',
+    'the list shows the state of each, and no secret',
     async (t, { send, storage, user, clock }) => {
       await send('POST', `${OWN}/audio_bytes`, { url: `${URL_},9` });
       const [stored] = await storage.hooks.list(user.id);
@@ -145,7 +146,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'one secret signs them all; it is shown when it is replaced, and the one of before signs for a day more',
+    'one secret signs all; it is shown when it is replaced, and the old one signs for another day',
     async (t, { send, storage, user, clock }) => {
       t.deepEqual((await send('GET', `${ALL}/secret`)).body, { hint: null, old_until: null });
       t.is((await send('POST', `${ALL}/secret/rotate`)).status, 409);
@@ -164,12 +165,12 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
       t.deepEqual((await send('GET', `${ALL}/secret`)).body, { hint, old_until: until });
       await send('POST', `${OWN}/memory_created`, { url: '' });
       await send('POST', `${OWN}/day_summary`, { url: '' });
-      await send('POST', `${OWN}/memory_created`, { url: URL_ }); // the secret outlives the address
+      await send('POST', `${OWN}/memory_created`, { url: URL_ }); // the secret outlives the URL
       t.is((await storage.hooks.targets(user.id, ['memory_created']))[0]?.secret, body.signing_secret);
     },
   ],
   [
-    'two requests at once leave one webhook of the type',
+    'two simultaneous requests create one webhook of the type',
     async (t, { send, storage, user }) => {
       const urls = Array.from({ length: 6 }, (_, index) => `${URL_}${index}`);
       const answers = await Promise.all(urls.map(url => send('POST', `${OWN}/memory_created`, { url })));
@@ -181,7 +182,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'an address that nothing may be sent to is refused, and what there was stays',
+    'a forbidden target address is rejected, and the existing one stays',
     async (t, { send, issues }) => {
       await send('POST', `${OWN}/memory_created`, { url: URL_ });
       for (const url of [
@@ -201,6 +202,52 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
       });
       t.deepEqual(await issues('POST', `${OWN}/memory_created`, {}), { 'body.url': 'missing' });
       t.deepEqual((await send('GET', `${OWN}/memory_created`)).body, { url: URL_ });
+    },
+  ],
+  [
+    'a webhook is added with the secret that signs it, changed, tried and deleted by its id',
+    async (t, { send, users }) => {
+      const receiver = await startReceiver(t);
+      const first = await send('POST', '/v1/hooks', { type: 'memory_creation', url: receiver.url });
+      t.like(first, { status: 200, body: { type: 'memory_created', label: '', enabled: true } });
+      const { id, signing_secret: secret } = first.body;
+      t.regex(secret, /^whsec_/);
+      const again = await send('POST', '/v1/hooks', { type: 'memory_created', url: URL_ });
+      t.is(again.status, 409);
+      const second = await send('POST', '/v1/hooks', { type: 'memory_created', url: URL_, label: 'notes' });
+      t.like(second, { status: 200, body: { label: 'notes', signing_secret: null } });
+      t.false(JSON.stringify((await send('GET', '/v1/hooks')).body).includes(secret));
+
+      const tried = await send('POST', `/v1/hooks/${id}/test`);
+      t.like(tried, { status: 200, body: { status: 200, error: null } });
+      t.is(receiver.received.length, 1);
+      t.regex(String(receiver.received[0]?.headers['webhook-signature']), /^v1,/);
+
+      await send('POST', `/v1/hooks/${id}/disable`);
+      const changed = await send('PATCH', `/v1/hooks/${id}`, { type: 'audio_bytes', url: `${URL_},9` });
+      t.like(changed.body, { id, type: 'audio_bytes', url: URL_, seconds: 9, enabled: false });
+      t.like((await send('PATCH', `/v1/hooks/${id}`, { type: 'day_summary' })).body, {
+        url: URL_,
+        seconds: null,
+      });
+      t.is((await send('PATCH', `/v1/hooks/${id}`, { type: 'radio' })).status, 404);
+      t.is((await send('PATCH', `/v1/hooks/${id}`, { url: 'http://10.0.0.1' })).status, 422);
+      await send('POST', `${OWN}/transcript_processed`, { url: URL_ });
+      t.is((await send('PATCH', `/v1/hooks/${id}`, { type: 'transcript_processed' })).status, 409);
+      await send('POST', `${OWN}/transcript_processed`, { url: '' });
+      t.is((await send('PATCH', `/v1/hooks/${id}`, { type: 'transcript_processed' })).status, 200);
+
+      await users.add('ben');
+      const ben = await users.token('ben');
+      for (const [method, path, body] of [
+        ['PATCH', '', { url: URL_ }],
+        ['DELETE', '', undefined],
+        ['POST', '/test', undefined],
+      ] as const)
+        t.is((await send(method, `/v1/hooks/${id}${path}`, body, ben)).status, 404);
+      t.is((await send('DELETE', `/v1/hooks/${id}`)).status, 204);
+      t.is((await send('DELETE', `/v1/hooks/${id}`)).status, 404);
+      t.is((await send('GET', '/v1/hooks')).body.length, 1);
     },
   ],
   [

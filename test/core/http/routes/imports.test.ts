@@ -12,7 +12,7 @@ const WAIT_MS = 20_000;
 const segment = { text: 'The train leaves at seven tomorrow.', start: 0, end: 4 };
 const one = { transcript_segments: [segment] };
 
-test('Segments become a conversation, which is completed when it is answered', async t => {
+test('Segments become a conversation, which is completed when the response arrives', async t => {
   const { run, send, clock, storage, user } = await openRest(t);
   run();
   const person = { id: '01890000-0000-7000-8000-0000000000aa', userId: user.id, name: 'Eve', createdAt: 0 };
@@ -63,7 +63,7 @@ test('Segments become a conversation, which is completed when it is answered', a
   t.is(stored?.deviceId, 'ios_123');
 });
 
-test('What is left out has its default, and a given end is kept', async t => {
+test('Omitted fields have their defaults, and a given end is kept', async t => {
   const { run, send, clock } = await openRest(t);
   run();
   const get = async (body: object) => {
@@ -85,7 +85,7 @@ test('What is left out has its default, and a given end is kept', async t => {
   });
 });
 
-test('It needs the scope to write', async t => {
+test('Importing requires the write scope', async t => {
   const { send, keys, user, run } = await openRest(t);
   run();
   const reader = await keys.create(user.id, { name: 'r', scopes: ['conversations:read'] });
@@ -97,7 +97,7 @@ test('It needs the scope to write', async t => {
   t.is((await send('POST', PATH, one, writer.key)).status, 200);
 });
 
-test('Everything that is wrong with a body is named by its place', async t => {
+test('All errors of a body are reported with their paths', async t => {
   const { issues, conversations, user } = await openRest(t);
   const bad = [
     { text: ' ', start: 0, end: 1 },
@@ -173,7 +173,7 @@ test('Everything that is wrong with a body is named by its place', async t => {
   t.deepEqual(await conversations.list(user.id, { limit: 10, offset: 0 }), [], 'nothing is stored');
 });
 
-test('Languages are known by name, devices by their form', async t => {
+test('Languages are identified by name, devices by their form', async t => {
   const { run, send, issues } = await openRest(t);
   run();
   const languageOf = async (language: string) => {
@@ -197,7 +197,7 @@ test('Languages are known by name, devices by their form', async t => {
     });
 });
 
-test('Every instant that is taken comes back as one, also of what begins last and lasts longest', async t => {
+test('Every accepted instant is returned as one, also for the latest start and the longest duration', async t => {
   const { run, send, issues } = await openRest(t);
   run();
   const times = async (started_at: string, end: number) => {
@@ -215,7 +215,7 @@ test('Every instant that is taken comes back as one, also of what begins last an
     t.deepEqual(await issues('POST', PATH, body), { 'body.started_at': 'value_error' });
 });
 
-test('500 segments of 3,000 characters, and 200 characters beyond the first plane, are not too many', async t => {
+test('500 segments of 3,000 characters, and 200 characters outside the basic plane, are accepted', async t => {
   const { run, send } = await openRest(t);
   run();
   const transcript_segments = Array.from({ length: 500 }, (_, at) => ({
@@ -227,7 +227,7 @@ test('500 segments of 3,000 characters, and 200 characters beyond the first plan
   t.like(answer, { status: 200, body: { status: 'completed' } });
 });
 
-test('A body that is no JSON, has the wrong type, or is too large, is refused', async t => {
+test('A body that is not JSON, has the wrong type, or is too large is rejected', async t => {
   const { url, port, token, issues, send } = await openRest(t);
   t.deepEqual(await issues('POST', PATH, '{"transcript_segments": ['), { body: 'json_invalid' });
   t.deepEqual(await issues('POST', PATH, '[]'), { body: 'dict_type' });
@@ -244,7 +244,7 @@ test('A body that is no JSON, has the wrong type, or is too large, is refused', 
   t.is((await send('POST', PATH, `"${'x'.repeat(8 * 1024 * 1024)}"`)).status, 413);
 
   const socket = connect(port, '127.0.0.1');
-  socket.on('error', () => {}); // a reset is an end as well
+  socket.on('error', () => {}); // a reset also ends the connection
   socket.write(
     `POST /v1/dev/user/conversations HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n` +
       'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n',
@@ -258,11 +258,11 @@ test('A body that is no JSON, has the wrong type, or is too large, is refused', 
   t.regex(answer, /^HTTP\/1\.1 413 [\s\S]*Connection: close[\s\S]*at most"\}$/i, 'without a declared length');
 });
 
-test('Fifty requests of one session at once make one conversation, processed once', async t => {
+test('Fifty simultaneous requests of one session create one conversation, processed once', async t => {
   await fiftyAtOnce(t, await openRest(t));
 });
 
-test('On Postgres, over several connections, fifty requests at once make one conversation as well', async t => {
+test('On Postgres, over several connections, fifty simultaneous requests also create one conversation', async t => {
   const server = await startPostgres().catch((error: Error) => error);
   if (server instanceof Error) {
     t.log(`SKIPPED: Postgres cannot be started here. ${server}`);
@@ -296,7 +296,7 @@ async function fiftyAtOnce(t: ExecutionContext, rest: Awaited<ReturnType<typeof 
   t.is(told['conversation.processed'].length, 1);
 }
 
-test('A retry is told what is stored, by any name of the session; other sessions and users are apart', async t => {
+test('A retry returns the stored conversation, by any name of the session; other sessions and users are separate', async t => {
   const { run, send, users, storage, user } = await openRest(t);
   const counted = run();
   const idOf = async (body: object, credential?: string) =>
@@ -321,7 +321,7 @@ test('A retry is told what is stored, by any name of the session; other sessions
   t.deepEqual(again.body, { id, status: 'completed', discarded: true });
 });
 
-test('After 20 s it answers that the work goes on, which then ends', async t => {
+test('After 20 s the response says that processing continues, which then completes', async t => {
   const { run, send, clock, storage, user, events } = await openRest(t);
   const answer = send('POST', PATH, { ...one, client_session_id: 'slow' });
   await clock.asleep(WAIT_MS);
@@ -335,7 +335,7 @@ test('After 20 s it answers that the work goes on, which then ends', async t => 
   t.is((await send('POST', PATH, { ...one, client_session_id: 'slow' })).body.status, 'completed');
 });
 
-test('Who waits is told at once when the conversation is completed', async t => {
+test('A waiting client gets its response as soon as the conversation is completed', async t => {
   const { run, send, clock, told } = await openRest(t);
   const answer = send('POST', PATH, one);
   await clock.asleep(WAIT_MS);
@@ -378,7 +378,7 @@ test('A text becomes a conversation of one segment', async t => {
   );
 });
 
-test('A long text is divided at its sentences into segments, in its order', async t => {
+test('A long text is split at its sentences into segments, in order', async t => {
   const { run, send } = await openRest(t);
   run();
   const sentences = Array.from(
@@ -395,7 +395,7 @@ test('A long text is divided at its sentences into segments, in its order', asyn
   for (const each of texts.slice(0, -1)) t.regex(each, /^Sentence \d+ is .* me\.$/);
 });
 
-test('A text that is blank, too long or of an unknown kind is refused, and so is who may not write', async t => {
+test('A text that is blank, too long or of an unknown kind is rejected, and so is a caller without write scope', async t => {
   const { send, issues, conversations, keys, user } = await openRest(t);
   t.deepEqual(await issues('POST', CREATE, {}), { 'body.text': 'missing' });
   const bad = { text: ' \n', text_source: 'song', text_source_spec: '', source: 'radio' };
@@ -419,7 +419,7 @@ test('A text that is blank, too long or of an unknown kind is refused, and so is
   t.deepEqual(await conversations.list(user.id, { limit: 10, offset: 0 }), []);
 });
 
-test('A conversation in which nothing was said is discarded, until something is', async t => {
+test('A conversation without speech is discarded, until it has some', async t => {
   const { run, send, conversations, clock, user, events } = await openRest(t);
   run();
   const sounds = [
@@ -451,7 +451,7 @@ test('A conversation in which nothing was said is discarded, until something is'
   );
 });
 
-test('What its owner discarded stays so when it is processed again', async t => {
+test('A conversation that its owner discarded stays discarded when it is processed again', async t => {
   const { run, send, conversations, clock, user, events } = await openRest(t);
   run();
   const { id } = (await send('POST', PATH, one)).body;

@@ -14,7 +14,7 @@ const DAY_MS = 24 * HOUR_MS;
 type Rest = Awaited<ReturnType<typeof openRest>>;
 type Json = Record<string, unknown>;
 
-/** An app of Ben's, and what it is answered; the user has installed it and allows it everything. */
+/** An app of Ben's and the responses it gets; the user has installed it and granted every permission. */
 async function asApp({ users, apps, user, send }: Rest) {
   const ben = await users.add('ben');
   const external = { actions: [...ACTIONS], triggersOn: [], webhookUrl: null };
@@ -40,10 +40,10 @@ const texts = (of: { content?: string; description?: string }[]) =>
 const titles = ({ conversations }: { conversations: { structured: { title: string } }[] }) =>
   conversations.map(({ structured }) => structured.title);
 
-/** Promises of the interface to apps: a sentence each, with its test. */
+/** Behaviour of the integration API: one sentence per test. */
 const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
   [
-    'a notification is passed on in its own words, with who says so',
+    'a notification is forwarded unchanged, with its sender',
     async (t, rest) => {
       const { post, app, path, secret } = await asApp(rest);
       const sent = await post(
@@ -82,7 +82,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'a notification needs no action, and no other route gets along without its own',
+    'a notification needs no permission, and every other route its own',
     async (t, rest) => {
       const { post, path, secret, allow } = await asApp(rest);
       const routes: [AppAction, method: string, of: string, body?: unknown][] = [
@@ -111,7 +111,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'it is asked first for the secret, then for the user, then for the action, then how often',
+    'requests are checked for the secret, the user, the permission and the rate limit, in this order',
     async (t, rest) => {
       const { app, ben, secret, allow, path } = await asApp(rest);
       const other = await rest.apps.create(ben.id, { name: 'Coffee' });
@@ -156,7 +156,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'with all of it in the body it is asked for in the same order',
+    'with all parameters in the body the checks have the same order',
     async (t, rest) => {
       const { app, ben, secret } = await asApp(rest);
       const body = { uid: rest.user.id, aid: app.id, message: 'Tea' };
@@ -174,7 +174,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'an app is refused from the moment that it is uninstalled, its secret deleted, or it is itself',
+    'an app is refused as soon as it is uninstalled, or it or its secret is deleted',
     async (t, rest) => {
       const { app, ben, secret, record, path } = await asApp(rest);
       const ask = async () => (await rest.send('GET', path('tasks'), undefined, secret)).status;
@@ -192,7 +192,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'ten notifications an hour pass, for each app and user, by either route, also across a restart',
+    'ten notifications an hour are accepted, per app and user, by either route, also across a restart',
     async (t, rest) => {
       const { app, ben, secret, post } = await asApp(rest);
       const message = '&message=Tea';
@@ -225,7 +225,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'conversations come newest first with the beginning of their transcripts, and as they are asked for',
+    'conversations are returned newest first, with the start of their transcripts or as requested',
     async (t, rest) => {
       const { get, path, secret } = await asApp(rest);
       const { storage, user, clock } = rest;
@@ -275,7 +275,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'the transcripts of many conversations are all read, each with its own',
+    'the transcripts of many conversations are all returned, each with its own',
     async (t, rest) => {
       const { get } = await asApp(rest);
       for (let made = 0; made < 60; made += 1) {
@@ -292,7 +292,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'a search finds words, a page at a time, of a span of time, with discarded ones or without',
+    'a search finds words, in pages, within a period, with or without discarded conversations',
     async (t, rest) => {
       const { post } = await asApp(rest);
       const { storage, user, clock } = rest;
@@ -324,7 +324,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'memories are listed, unless the operator keeps them from programs',
+    'memories are listed, unless the operator closes them to programs',
     async (t, rest) => {
       const { get, path, secret } = await asApp(rest);
       for (const content of ['one', 'two', 'three']) {
@@ -346,7 +346,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'memories are made of a text, whole or in pieces, or one by one with their tags',
+    'memories are created from a text, whole or in pieces, or one by one with tags',
     async (t, rest) => {
       const { post, get } = await asApp(rest);
       const single = await post('user/memories', { text: ' Likes tea. Has a cat. ' });
@@ -374,7 +374,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'tasks are listed by every filter',
+    'tasks can be filtered by every parameter',
     async (t, rest) => {
       const { get } = await asApp(rest);
       const { user, clock, actionItems } = rest;
@@ -410,7 +410,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'a conversation is stored, and answered before anything is made of it',
+    'a conversation is stored, and the response does not wait for its processing',
     async (t, rest) => {
       const { post, get } = await asApp(rest);
       const { status, body } = await post('user/conversations', {
@@ -419,7 +419,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
         started_at: '2026-10-01T10:00:00Z',
         language: 'de',
       });
-      t.deepEqual([status, body], [200, {}]); // nobody processes anything here
+      t.deepEqual([status, body], [200, {}]); // no pipeline runs here
       const [stored] = (await get('conversations', '&statuses=processing')).conversations;
       t.like(stored, {
         status: 'processing',
@@ -435,7 +435,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'what an app is refused counts for its address, as a wrong credential does',
+    'refused requests of an app count for its address, like wrong credentials',
     async (t, rest) => {
       const { app, secret } = await asApp(rest);
       const left = async (credential: string) => {
@@ -455,7 +455,7 @@ for (const { name, open } of databases)
   for (const [rule, holds] of RULES)
     test(`On ${name}, ${rule}`, async t => holds(t, await openRest(t, open)));
 
-test('A text is cut where a sentence ends, else between words, else where it must be', t => {
+test('A text is cut at the end of a sentence, otherwise between words, otherwise anywhere', t => {
   t.deepEqual(piecesOf('One two. Three four. Five', 12), ['One two.', 'Three four.', 'Five']);
   t.deepEqual(piecesOf('aaa bbb ccc ddd', 8), ['aaa bbb', 'ccc ddd']);
   t.deepEqual(piecesOf('a'.repeat(25), 10), ['a'.repeat(10), 'a'.repeat(10), 'a'.repeat(5)]);

@@ -11,7 +11,7 @@ const KEYS = '/v1/dev/keys';
 
 type Rest = Awaited<ReturnType<typeof openRest>>;
 
-/** Promises of the interface for keys: a sentence each, with its test. */
+/** Behaviour of API keys: one sentence per test. */
 const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
   [
     'a key is shown once, and afterwards by its ends',
@@ -35,7 +35,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'keys are listed newest first, and only their owner’s',
+    'keys are listed newest first, only to their owner',
     async (t, { send, clock, users, keys, user }) => {
       for (const name of ['one', 'two', 'three']) {
         await keys.create(user.id, { name });
@@ -49,7 +49,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'without scopes, or with null, a key may read everything; with some, these, each once',
+    'without scopes, or with null, a key has all read scopes; otherwise the given ones, without duplicates',
     async (t, { send }) => {
       const scopes = async (given: object) => (await send('POST', KEYS, { name: 'k', ...given })).body.scopes;
       t.deepEqual(await scopes({}), READ);
@@ -59,7 +59,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'what is not valid is refused, each mistake by its place and kind',
+    'invalid values are rejected, each error with its path and kind',
     async (t, { issues }) => {
       const refused: [object, Record<string, string>][] = [
         [{}, { 'body.name': 'missing' }],
@@ -93,7 +93,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'a key that was rotated keeps its id and scopes, and the old one is refused at the next request',
+    'a rotated key keeps its id and scopes, and the old one is rejected at the next request',
     async (t, { send }) => {
       const { key, ...before } = (await send('POST', KEYS, { name: 'k', scopes: ['memories:read'] })).body;
       t.is((await send('GET', '/v1/dev/key', undefined, key)).status, 200);
@@ -107,11 +107,11 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
       t.is(refused.headers.get('www-authenticate'), 'Bearer');
       t.is((await send('GET', '/v1/dev/key', undefined, body.key)).body.id, before.id);
       const search = '/v1/dev/user/memories/vector/search?query=tea';
-      t.is((await send('GET', search, undefined, body.key)).status, 200); // the grant stayed
+      t.is((await send('GET', search, undefined, body.key)).status, 200); // the grant is unchanged
     },
   ],
   [
-    'a key that was deleted is refused at the next request, and is not there any more',
+    'a deleted key is rejected at the next request, and no longer listed',
     async (t, { send }) => {
       const { key, id } = (await send('POST', KEYS, { name: 'k' })).body;
       const removed = await send('DELETE', `${KEYS}/${id}`);
@@ -129,7 +129,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'a key tells of itself, with its last use, and of nothing else',
+    'a key can read its own description, with its last use, and no other',
     async (t, { send, clock, keys, storage, user, token }) => {
       const { key, ...record } = (await send('POST', KEYS, { name: 'k', scopes: ['listen'] })).body;
       clock.advance(1500);
@@ -147,7 +147,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'each scope opens its own routes, and what is missing is named',
+    'each scope permits its own routes, and the error names a missing one',
     async (t, { send, keys, user }) => {
       const routes: [string, string][] = [
         ['conversations:read', '/v1/dev/user/conversations'],
@@ -169,7 +169,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'vector search needs the stored grant beside the scope, and says so',
+    'vector search needs the stored grant in addition to the scope, and says so',
     async (t, { send, keys, storage, user }) => {
       const { key, record } = await keys.create(user.id, { name: 'k', scopes: ['memories:read'] });
       const search = () => send('GET', '/v1/dev/user/memories/vector/search?query=tea', undefined, key);

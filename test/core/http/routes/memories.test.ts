@@ -42,13 +42,13 @@ async function start(t: ExecutionContext, open?: Parameters<typeof openRest>[1])
 for (const { name, open } of await openDatabases(test)) {
   const on = (title: string, run: (t: ExecutionContext, rest: Rest) => Promise<void>) =>
     test(`${name}: ${title}`, async t => run(t, await start(t, open)));
-  /** For the rows of a table: so many servers at once would be too many for a busy machine. */
+  /** One server for all rows of a table: one each would overload a busy machine. */
   const onEach: typeof on = (title, run) =>
     test.serial(`${name}: ${title}`, async t => run(t, await start(t, open)));
 
   // ── fields ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  on('POST answers every field of a memory, as GET and the list do', async (t, { create, send, clock }) => {
+  on('POST returns every field of a memory, like GET and the list', async (t, { create, send, clock }) => {
     const now = new Date(clock.now()).toISOString();
     const seconds = Math.floor(clock.now() / 1000);
     const made = await create({
@@ -71,6 +71,7 @@ for (const { name, open } of await openDatabases(test)) {
       reviewed: true,
       user_review: true,
       edited: false,
+      said_in: null,
     });
     t.regex(made.id, /^[0-9a-f]{8}-[0-9a-f]{4}-7/);
     t.like(await send('GET', `${LIST}/${made.id}`), { status: 200, body: made });
@@ -78,7 +79,7 @@ for (const { name, open } of await openDatabases(test)) {
   });
 
   on(
-    'POST without what may be left out is private, without tags, and of a category of its own',
+    'POST with only the required fields creates a private memory without tags, with a category chosen by the server',
     async (t, rest) => {
       const { send, meaning } = rest;
       const embedder = openWords();
@@ -147,7 +148,7 @@ for (const { name, open } of await openDatabases(test)) {
     );
   }
 
-  on('content of 500 characters, 50 tags of 100 characters are taken', async (t, { create }) => {
+  on('content of 500 characters and 50 tags of 100 characters are accepted', async (t, { create }) => {
     const tags = Array.from({ length: 50 }, (_, n) => String(n).padEnd(100, '🙂'.repeat(50)).slice(0, 100));
     const { content } = await create({
       content: '🙂'.repeat(500),
@@ -156,30 +157,33 @@ for (const { name, open } of await openDatabases(test)) {
     t.is(content, '🙂'.repeat(500));
   });
 
-  on('a batch of 25 is stored in its order; none is 200; 26 is a 422', async (t, { send, ids, issues }) => {
-    const memories = Array.from({ length: 25 }, (_, n) => ({ content: `fact ${n}`, category: 'core' }));
-    const { status, body } = await send('POST', BATCH, { memories });
-    t.is(status, 200);
-    t.is(body.created_count, 25);
-    t.deepEqual(
-      body.memories.map(({ content }: Json) => content),
-      memories.map(({ content }) => content),
-    );
-    t.is((await ids()).length, 25);
-    t.like(await send('POST', BATCH, { memories: [] }), {
-      status: 200,
-      body: { memories: [], created_count: 0 },
-    });
-    t.deepEqual(await issues('POST', BATCH, { memories: [...memories, GOOD] }), {
-      'body.memories': 'too_long',
-    });
-    t.deepEqual(await issues('POST', BATCH, {}), { 'body.memories': 'missing' });
-    t.is((await ids()).length, 25);
-  });
+  on(
+    'a batch of 25 is stored in order; an empty one is a 200; 26 is a 422',
+    async (t, { send, ids, issues }) => {
+      const memories = Array.from({ length: 25 }, (_, n) => ({ content: `fact ${n}`, category: 'core' }));
+      const { status, body } = await send('POST', BATCH, { memories });
+      t.is(status, 200);
+      t.is(body.created_count, 25);
+      t.deepEqual(
+        body.memories.map(({ content }: Json) => content),
+        memories.map(({ content }) => content),
+      );
+      t.is((await ids()).length, 25);
+      t.like(await send('POST', BATCH, { memories: [] }), {
+        status: 200,
+        body: { memories: [], created_count: 0 },
+      });
+      t.deepEqual(await issues('POST', BATCH, { memories: [...memories, GOOD] }), {
+        'body.memories': 'too_long',
+      });
+      t.deepEqual(await issues('POST', BATCH, {}), { 'body.memories': 'missing' });
+      t.is((await ids()).length, 25);
+    },
+  );
 
   // ── the list ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-  on('the list: by hand before the others, then by category, then the newest', async (t, rest) => {
+  on('the list: manual memories first, then by category, then newest first', async (t, rest) => {
     const { createAll, ids, change } = rest;
     const [old, system, found, interesting, fresh] = await createAll([
       {},
@@ -195,7 +199,7 @@ for (const { name, open } of await openDatabases(test)) {
     t.deepEqual(await ids('offset=5'), []);
   });
 
-  on('the list is of 25 unless asked for another number, 1 to 1000', async (t, { send, ids, issues }) => {
+  on('the list has 25 entries by default, and 1 to 1000 on request', async (t, { send, ids, issues }) => {
     const batch = (n: number) => ({ memories: Array.from({ length: 25 }, () => ({ content: `fact ${n}` })) });
     for (let n = 0; n < 2; n += 1) t.is((await send('POST', BATCH, batch(n))).status, 200);
     t.is((await ids()).length, 25);
@@ -208,7 +212,7 @@ for (const { name, open } of await openDatabases(test)) {
     });
   });
 
-  on('categories are any of those named; blanks are ignored; an unknown one is a 422', async (t, rest) => {
+  on('categories are combined with "or"; spaces are ignored; an unknown one is a 422', async (t, rest) => {
     const { createAll, ids, issues } = rest;
     const [work, system, other] = await createAll([{ category: 'work' }, { category: 'system' }, {}]);
     t.deepEqual(await ids('categories=work'), [work]);
@@ -224,7 +228,7 @@ for (const { name, open } of await openDatabases(test)) {
 
   // ── PATCH ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  on('PATCH changes what it names, marks it edited, and answers the memory', async (t, rest) => {
+  on('PATCH changes only the named fields, marks the memory as edited, and returns it', async (t, rest) => {
     const { create, send, clock } = rest;
     const before = await create({ tags: ['a'] });
     const path = `${LIST}/${before.id}`;
@@ -266,7 +270,7 @@ for (const { name, open } of await openDatabases(test)) {
       t.deepEqual((await rest.send('GET', `${LIST}/${before.id}`)).body, before);
     });
 
-  on('100 PATCHes of one memory at once: every field that any of them names is kept', async (t, rest) => {
+  on('100 concurrent PATCHes of one memory: every field that any of them names is kept', async (t, rest) => {
     const { create, send } = rest;
     const { id, updated_at: first } = await create();
     const patches: Json[] = Array.from({ length: 100 }, (_, n) =>
@@ -291,9 +295,9 @@ for (const { name, open } of await openDatabases(test)) {
     t.is(body.updated_at, times.toSorted().at(-1));
   });
 
-  // ── what is not there, or locked ──────────────────────────────────────────────────────────────────────────────
+  // ── missing or locked ─────────────────────────────────────────────────────────────────────────────────────────────
 
-  on('DELETE is for good, and once', async (t, { create, send, ids, storage, user }) => {
+  on('DELETE is permanent, and succeeds once', async (t, { create, send, ids, storage, user }) => {
     const { id } = await create();
     t.deepEqual((await send('DELETE', `${LIST}/${id}`)).body, { success: true });
     t.like(await send('DELETE', `${LIST}/${id}`), { status: 404, body: { detail: 'Memory not found' } });
@@ -303,36 +307,39 @@ for (const { name, open } of await openDatabases(test)) {
     t.deepEqual(await storage.memories.match(user.id, 'tea', 10), []);
   });
 
-  on('unknown, no id at all, and another user’s: the same 404, and nothing is touched', async (t, rest) => {
-    const { create, send, users, memories, user } = rest;
-    const { id } = await create();
-    const before = await memories.get(user.id, id);
-    await users.add('ben');
-    const ben = await users.token('ben');
-    const targets: [string, string | undefined][] = [
-      [id, ben],
-      [UNKNOWN, undefined],
-      [id.toUpperCase(), undefined],
-      ['nonsense', undefined],
-    ];
-    const bodies = new Set<string>();
-    for (const [target, credential] of targets)
-      for (const [method, body] of [
-        ['GET'],
-        ['PATCH', { content: 'x' }],
-        ['PATCH', { category: 'auto' }],
-        ['DELETE'],
-      ] as const) {
-        const answer = await send(method, `${LIST}/${target}`, body, credential);
-        t.is(answer.status, 404, `${method} ${target}`);
-        bodies.add(JSON.stringify(answer.body));
-      }
-    t.deepEqual([...bodies], ['{"detail":"Memory not found"}']);
-    t.deepEqual(await memories.get(user.id, id), before);
-    t.deepEqual((await send('GET', LIST, undefined, ben)).body, []);
-  });
+  on(
+    'unknown, invalid ids and those of other users get the same 404, and nothing is changed',
+    async (t, rest) => {
+      const { create, send, users, memories, user } = rest;
+      const { id } = await create();
+      const before = await memories.get(user.id, id);
+      await users.add('ben');
+      const ben = await users.token('ben');
+      const targets: [string, string | undefined][] = [
+        [id, ben],
+        [UNKNOWN, undefined],
+        [id.toUpperCase(), undefined],
+        ['nonsense', undefined],
+      ];
+      const bodies = new Set<string>();
+      for (const [target, credential] of targets)
+        for (const [method, body] of [
+          ['GET'],
+          ['PATCH', { content: 'x' }],
+          ['PATCH', { category: 'auto' }],
+          ['DELETE'],
+        ] as const) {
+          const answer = await send(method, `${LIST}/${target}`, body, credential);
+          t.is(answer.status, 404, `${method} ${target}`);
+          bodies.add(JSON.stringify(answer.body));
+        }
+      t.deepEqual([...bodies], ['{"detail":"Memory not found"}']);
+      t.deepEqual(await memories.get(user.id, id), before);
+      t.deepEqual((await send('GET', LIST, undefined, ben)).body, []);
+    },
+  );
 
-  on('a locked memory is not listed and not found, and writing to it is a 423', async (t, rest) => {
+  on('a locked memory is not listed and not found, and a write is a 423', async (t, rest) => {
     const { create, send, ids, storage, user } = rest;
     const { id } = await create();
     const lock = (locked: boolean) => createLocks({ storage }).set({ kind: 'memory', id, locked });
@@ -350,9 +357,9 @@ for (const { name, open } of await openDatabases(test)) {
     });
   });
 
-  // ── who may ───────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── access ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  on('reading needs memories:read, writing memories:write; an ID token needs none', async (t, rest) => {
+  on('reading requires memories:read, writing memories:write; an ID token needs neither', async (t, rest) => {
     const { create, send, keys, user } = rest;
     const { id } = await create();
     const keyOf = async (scope: 'memories:read' | 'memories:write' | 'conversations:read') =>
@@ -400,7 +407,7 @@ for (const { name, open } of await openDatabases(test)) {
   );
 
   on(
-    'an account that is not ready: whatever shows a memory is the 403 of the documents; creating goes on',
+    'memories closed to programs: reads are the documented 403, and creation still works',
     async (t, rest) => {
       const { create, send, users, keys, user } = rest;
       const { id } = await create();
@@ -429,7 +436,7 @@ for (const { name, open } of await openDatabases(test)) {
 
   // ── review and history ────────────────────────────────────────────────────────────────────────────────────────
 
-  /** One that was heard, and superseded what was heard before. */
+  /** A memory from a conversation that superseded an earlier one. */
   async function heard({ create, change, clock }: Rest) {
     const { id } = await create({ content: 'Lives in Leipzig' });
     const at = clock.now();
@@ -440,7 +447,7 @@ for (const { name, open } of await openDatabases(test)) {
     return { id, at, version: version.id };
   }
 
-  on('what waits for its review is listed, accepted, or rejected: it is gone then', async (t, rest) => {
+  on('a memory pending review is listed, then accepted, or rejected and deleted', async (t, rest) => {
     const { send, ids, create } = rest;
     const [{ id }, other] = [await heard(rest), await heard(rest)];
     await create();
@@ -463,7 +470,7 @@ for (const { name, open } of await openDatabases(test)) {
     t.is((await review(id, 'yes')).status, 422);
   });
 
-  on('the history tells what it said, when and where, and each of it can be restored', async (t, rest) => {
+  on('the history shows each version with its time and source, and each can be restored', async (t, rest) => {
     const { send, change } = rest;
     const { id, at, version } = await heard(rest);
     const path = `/v1/memories/${id}/history`;
@@ -505,7 +512,7 @@ for (const { name, open } of await openDatabases(test)) {
       t.deepEqual(await rest.issues('GET', `${LIST}/vector/search?${query}`, undefined), issues);
     });
 
-  on('search answers ids, categories, contents and scores, with what may be shown', async (t, rest) => {
+  on('search returns ids, categories, contents and scores of permitted memories', async (t, rest) => {
     const { createAll, send } = rest;
     const contents = ['Likes green tea', 'Plays the violin', 'Likes tea'];
     const [green, , tea] = await createAll(contents.map(content => ({ content })));

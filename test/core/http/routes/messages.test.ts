@@ -26,7 +26,7 @@ async function start(t: ExecutionContext) {
   const { send, user, url, token } = rest;
   const said = async (texts: string[], title = 'A Journey') =>
     completedConversation(rest, user.id, texts, { title });
-  /** The real plugin, with a server that speaks the protocol. */
+  /** The real plugin, with a local server that speaks the protocol. */
   const model = async () => {
     const server = await startChatServer();
     t.teardown(() => server.close());
@@ -44,7 +44,7 @@ async function start(t: ExecutionContext) {
       body: JSON.stringify(body),
       ...(signal ? { signal } : {}),
     });
-  /** A question, and its answer as it came. */
+  /** A question, and its answer as received. */
   const chat = async (text: string, query = '', credential?: string) => {
     const answer = await post(MESSAGES + query, { text }, undefined, credential);
     t.is(answer.status, 200);
@@ -66,7 +66,7 @@ function framesOf(stream: string) {
   return { frames, pieces, text: pieces.join(''), done, error };
 }
 
-/** Extracts the data that a model was given. */
+/** Extracts the data that a model received. */
 function given({ messages }: AskedChat) {
   const [system, user] = messages.map(({ content }) =>
     typeof content === 'string' ? content : content.map(({ text }) => text).join(''),
@@ -74,12 +74,12 @@ function given({ messages }: AskedChat) {
   return { system: system ?? '', ...JSON.parse(user ?? '{}') };
 }
 
-/** The number that a model is to cite for what says this. */
+/** The number by which a model cites the source with this text. */
 function numberOf(asked: AskedChat, words: string): number {
   return given(asked).sources.find(({ text }: Json) => String(text).includes(words))?.number;
 }
 
-test('An answer streams, cites the moment that it rests on, and is kept with its question', async t => {
+test('An answer is streamed, cites the moment that supports it, and is stored with its question', async t => {
   const { chat, said, model, list } = await start(t);
   const server = await model();
   await said(['My train of thought is lost.'], 'Lost');
@@ -103,7 +103,7 @@ test('An answer streams, cites the moment that it rests on, and is kept with its
   t.is(server.asked[0]?.response_format, undefined);
 });
 
-test('A question goes on with the ones before: it is searched for with their words and their time', async t => {
+test('A follow-up question is searched for with the words and the period of earlier ones', async t => {
   const { chat, said, model, clock } = await start(t);
   const server = await model();
   server.chat = (_, response) => say(response, 'SOURCES: 1\nIt is said there [1].');
@@ -129,6 +129,22 @@ test('A question goes on with the ones before: it is searched for with their wor
   t.true(given(server.asked[2] as AskedChat).sources.some(({ title }: Json) => title === 'Calls'));
 });
 
+test('A question on a new subject does not use the period and the sources of earlier ones', async t => {
+  const { chat, said, send, clock } = await start(t);
+  await said(['The roofer wants four hundred for the roof.'], 'Roof');
+  clock.advance(2 * DAY_MS);
+  await said(['Nora is moving to Lisbon. She wants to open a bakery there.'], 'Nora');
+  await send('POST', '/v1/dev/user/action-items', { description: 'Water the plants' });
+  const titles = async (question: string) =>
+    (await chat(question)).done?.sources.map(({ title }: Json) => title);
+
+  await chat('What about the roof two days ago?');
+  t.deepEqual(await titles('And who wants to be paid for it?'), ['Roof']);
+  t.deepEqual(await titles('Who is moving to Lisbon?'), ['Nora']);
+  t.deepEqual(await titles('And what does she want to open there?'), ['Nora'], 'not of two days ago');
+  t.deepEqual(await titles('Which tasks are open?'), ['Water the plants']);
+});
+
 test('Without a model the passages are the answer, in the language of the question', async t => {
   const { chat, said, send } = await start(t);
   const { id } = await said(['The train to Łódź leaves at seven.']);
@@ -152,7 +168,7 @@ test('Without a model the passages are the answer, in the language of the questi
   );
 });
 
-test('A model that names no sources is not believed: its words are not shown', async t => {
+test('An answer of a model that cites no sources is not shown', async t => {
   const { chat, said, model } = await start(t);
   const server = await model();
   await said(['The train to Łódź leaves at seven.']);
@@ -165,13 +181,13 @@ test('A model that names no sources is not believed: its words are not shown', a
   const none = await chat('When does the train leave?');
   t.false(none.text.includes('nine'));
   t.regex(none.text, /^What was said and noted does not tell/);
-  // one that cannot write a first line may still fill a form
+  // a model that cannot write a first line may still answer in a JSON schema
   server.chat = ({ response_format }, response) =>
     say(response, response_format ? '{"answer":"At seven.","sources":[1]}' : 'At seven.');
   t.is((await chat('When does the train leave?')).text, 'At seven.');
 });
 
-test('A model that breaks off in the midst ends with an error, and nothing of it is kept', async t => {
+test('A model that stops midway ends the answer with an error, and none of it is stored', async t => {
   const { chat, said, model, list } = await start(t);
   const server = await model();
   await said(['The train to Łódź leaves at seven.']);
@@ -191,7 +207,7 @@ test('A model that breaks off in the midst ends with an error, and nothing of it
   );
 });
 
-test('A client that goes has its answer stopped at the model', async t => {
+test('A client that disconnects cancels its answer at the model', async t => {
   const { post, said, model } = await start(t);
   const server = await model();
   await said(['The train to Łódź leaves at seven.']);
@@ -210,7 +226,7 @@ test('A client that goes has its answer stopped at the model', async t => {
   await t.throwsAsync(answer.text());
 });
 
-test('Three answers are made at once for a user, and others are not held up by them', async t => {
+test('A user has three answers in progress at once, and others are not delayed by them', async t => {
   const { post, said, model, users, token, models } = await start(t);
   const server = await model();
   await said(['The train to Łódź leaves at seven.']);
@@ -237,7 +253,7 @@ test('Three answers are made at once for a user, and others are not held up by t
   t.truthy(framesOf(await (await ask()).text()).done, 'and then the next one');
 });
 
-test('Sessions are listed, named by their first question, and deleted with what they hold', async t => {
+test('Sessions are listed, named by their first question, and deleted with their messages', async t => {
   const { chat, send, said, list, clock } = await start(t);
   await said(['The train to Łódź leaves at seven.']);
   await chat('When does the train leave?');
@@ -262,7 +278,7 @@ test('Sessions are listed, named by their first question, and deleted with what 
   t.is((await send('DELETE', `${SESSIONS}/${third.id}`)).status, 404);
 });
 
-test('A session holds 1000 messages, an account 200 sessions: the oldest go', async t => {
+test('A session holds 1000 messages, an account 200 sessions: the oldest are deleted', async t => {
   const { storage, chat, user, list, send } = await start(t);
   const { body: session } = await send('POST', SESSIONS);
   await storage.transaction('fill', async tx => {
@@ -284,7 +300,7 @@ test('A session holds 1000 messages, an account 200 sessions: the oldest go', as
   t.is((await send('GET', `${SESSIONS}?limit=1000`)).body.length, 200);
 });
 
-test('A chat is its owner’s alone, and no API key opens it', async t => {
+test('A chat is private to its owner, and no API key can open it', async t => {
   const { chat, said, send, keys, user, users, list } = await start(t);
   await said(['The train to Łódź leaves at seven.']);
   const { done } = await chat('When does the train leave?');
@@ -305,7 +321,7 @@ test('A chat is its owner’s alone, and no API key opens it', async t => {
   t.is((await send('GET', SESSIONS, undefined, null)).status, 401);
 });
 
-test('What was deleted, corrected or locked since is not shown with an answer', async t => {
+test('Sources that were deleted, corrected or locked since are not shown with an answer', async t => {
   const { chat, said, send, list, storage, user } = await start(t);
   const { id, segments } = await said(['The train to Łódź leaves at seven.']);
   const { body: memory } = await send('POST', '/v1/dev/user/memories', { content: 'Goes by train' });
@@ -323,7 +339,7 @@ test('What was deleted, corrected or locked since is not shown with an answer', 
   t.deepEqual(await texts(), []);
 });
 
-test('Bad messages and sessions are refused by name, before a stream begins', async t => {
+test('Invalid messages and sessions are rejected by name, before a stream starts', async t => {
   const { issues, send } = await start(t);
   t.deepEqual(await issues('POST', MESSAGES, {}), { 'body.text': 'missing' });
   t.deepEqual(await issues('POST', MESSAGES, { text: ' ' }), { 'body.text': 'string_too_short' });
@@ -372,7 +388,7 @@ test('Questions streamed over /ask/stream have the same answers, as named events
   t.is((await send('POST', '/v1/dev/user/ask/stream', { question: 'x' }, null)).status, 401);
 });
 
-test('Tasks answer for who may read them alone, by their words, when they are due, or as such', async t => {
+test('Tasks are sources only for callers with their scope, by their words, due date or as tasks', async t => {
   const { send, user, keys, chat } = await start(t);
   const due = new Date(Date.parse('2026-11-06T10:00:00Z')).toISOString(); // the Friday after
   await send('POST', '/v1/dev/user/action-items', { description: 'Pay the rent', due_at: due });
@@ -387,7 +403,9 @@ test('Tasks answer for who may read them alone, by their words, when they are du
   t.deepEqual(body.sources, []);
 });
 
-/** Calls tools, sends pictures, claims deeds and names sources that are not there: as badly as a model can obey. */
+/**
+ * Simulates the worst obedient model: it calls tools, sends images, claims actions and cites missing sources.
+ */
 function obey({ messages }: AskedChat, response: Parameters<typeof say>[0]): void {
   const order = String(JSON.stringify(messages)).slice(0, 200);
   begin(response);
@@ -402,7 +420,7 @@ function obey({ messages }: AskedChat, response: Parameters<typeof say>[0]): voi
   end(response, 'tool_calls');
 }
 
-test('Transcripts that give orders to a model that obeys change nothing, and reach no tool', async t => {
+test('Prompt injection in transcripts changes nothing and calls no tool, even with an obedient model', async t => {
   const { chat, said, model, send, storage } = await start(t);
   const server = await model();
   const attempts = readPoison();
@@ -422,7 +440,7 @@ test('Transcripts that give orders to a model that obeys change nothing, and rea
   for (const { name, segments } of attempts) {
     const question = `What about ${segments.map(({ text }) => text).join(' ')}`.slice(0, 900);
     const { done, text } = await chat(question, `?chat_session_id=${session.id}`);
-    if (done.model === null) continue; // it names a time of which there is nothing
+    if (done.model === null) continue; // it names a period without any data
     believed += 1;
     for (const bad of ['![', '](', '[99]']) t.false(text.includes(bad), name);
     t.is(done.sources.length, 1, name);
@@ -437,7 +455,7 @@ test('Transcripts that give orders to a model that obeys change nothing, and rea
     t.false(given(asked).system.includes('OBEYED'));
   }
 
-  /** All that an account has, but for chats and what is counted. */
+  /** All data of an account except chats and counters. */
   async function everything() {
     const counted = /^chat_|^rate_limits$|^jobs$|^attempts$/;
     return storage.tables(async tables => {

@@ -21,7 +21,7 @@ async function start(t: ExecutionContext) {
   return { ...rest, tell };
 }
 
-test('The inbox pages from the newest on, by what is read and by app, and says why each was sent', async t => {
+test('The inbox is paged newest first, filtered by read state and app, and gives the reason for each delivery', async t => {
   const { tell, send } = await start(t);
   const told = [await tell(), await tell({ data: { id: 'x' } }), await tell()];
   const ids = told.map(({ id }) => id).reverse();
@@ -46,7 +46,7 @@ test('The inbox pages from the newest on, by what is read and by app, and says w
   });
 });
 
-test('Settings are shown as they were set; what is left out stays, null takes away', async t => {
+test('Settings are returned as stored; omitted fields stay, and null removes a value', async t => {
   const { send, issues } = await start(t);
   const path = '/v1/notifications/settings';
   t.deepEqual((await send('GET', path)).body, {
@@ -75,7 +75,7 @@ test('Settings are shown as they were set; what is left out stays, null takes aw
   t.deepEqual((await send('GET', path)).body.muted, ['day_summary']);
 });
 
-test('A channel says what an address of it is; an address that is not so is refused, field by field', async t => {
+test('A channel describes its addresses; an invalid address is rejected, field by field', async t => {
   const { send, issues } = await start(t);
   const [channel] = (await send('GET', '/v1/notifications/channels')).body;
   t.like(channel, {
@@ -104,7 +104,7 @@ test('A channel says what an address of it is; an address that is not so is refu
   t.is((await send('DELETE', `${path}/${body.id}`)).status, 404);
 });
 
-/** Where each takes an address, and a body with it. */
+/** Endpoints that accept an address, each with a valid body. */
 const TAKERS: [path: string, bodyWith: (url: string) => object, loc: string][] = [
   ['/v1/users/developer/webhook/memory_created', url => ({ url }), 'url'],
   [
@@ -132,7 +132,7 @@ const TAKERS: [path: string, bodyWith: (url: string) => object, loc: string][] =
   ],
 ];
 
-test('Where nothing may be sent to is refused when it is set, with the way out', async t => {
+test('A forbidden target address is rejected when it is set, with a way out', async t => {
   const instance = await openServer(t, { stt: [], delivery: { allowHosts: ['nas.local'] } });
   const { token } = await accountOf(instance, 'owner');
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
@@ -167,7 +167,7 @@ test('Where nothing may be sent to is refused when it is set, with the way out',
   }
 });
 
-test('The link of a message shows a page that mutes by its button alone, and needs nobody to sign in', async t => {
+test('The link of a message shows a page that mutes only by its button, and needs no sign-in', async t => {
   const { url, tell, send, storage, user } = await start(t);
   await send('POST', '/v1/notifications/addresses', { channel: 'acme-channel', address: { number: '1' } });
   await tell({ event: 'hook_<b>' });

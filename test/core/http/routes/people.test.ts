@@ -41,40 +41,37 @@ for (const { name, open } of await openDatabases(test)) {
     t.is((await send('DELETE', `${PEOPLE}/${other.id}`)).status, 404);
   });
 
-  on(
-    'a vocabulary is replaced as a whole, has each word once, and is its own user alone',
-    async (t, rest) => {
-      const { good, issues, send, users, user, storage, vocabularies } = rest;
-      await users.add('ben');
-      const ben = await users.token('ben');
-      t.deepEqual(await good('GET', VOCABULARY), { words: [] });
-      const words = ['Earshot', ' Dr. Okonkwo ', 'earshot'];
-      t.deepEqual(await good('PUT', VOCABULARY, { words }), { words: ['Earshot', 'Dr. Okonkwo'] });
-      t.deepEqual(await good('GET', VOCABULARY), { words: ['Earshot', 'Dr. Okonkwo'] });
-      t.deepEqual(
-        (await send('GET', VOCABULARY, undefined, ben)).body,
-        { words: [] },
-        'another user has none of it',
-      );
-      await good('POST', '/v1/people', { name: 'Eve' });
-      await good('POST', '/v1/people', { name: 'EARSHOT' });
-      t.deepEqual(await vocabularies.expected(user.id), ['Earshot', 'Dr. Okonkwo', 'Eve']);
-      for (const bad of [
-        ['a'.repeat(101)],
-        [''],
-        ['a\nb'],
-        Array.from({ length: 501 }, (_, at) => `w${at}`),
-        'Eve',
-      ])
-        t.not(Object.keys(await issues('PUT', VOCABULARY, { words: bad })).length, 0);
-      t.deepEqual(await vocabularies.remove(user.id, ['EARSHOT']), ['Dr. Okonkwo']);
-      await t.throwsAsync(vocabularies.add(user.id, ['x'.repeat(101)]), { code: 'invalid_request' });
-      await storage.transaction('forget', tx => forgetVocabularyIn(tx, user.id));
-      t.deepEqual(await good('GET', VOCABULARY), { words: [] });
-    },
-  );
+  on('a vocabulary is replaced as a whole, has no duplicates, and is private', async (t, rest) => {
+    const { good, issues, send, users, user, storage, vocabularies } = rest;
+    await users.add('ben');
+    const ben = await users.token('ben');
+    t.deepEqual(await good('GET', VOCABULARY), { words: [] });
+    const words = ['Earshot', ' Dr. Okonkwo ', 'earshot'];
+    t.deepEqual(await good('PUT', VOCABULARY, { words }), { words: ['Earshot', 'Dr. Okonkwo'] });
+    t.deepEqual(await good('GET', VOCABULARY), { words: ['Earshot', 'Dr. Okonkwo'] });
+    t.deepEqual(
+      (await send('GET', VOCABULARY, undefined, ben)).body,
+      { words: [] },
+      'another user has none of it',
+    );
+    await good('POST', '/v1/people', { name: 'Eve' });
+    await good('POST', '/v1/people', { name: 'EARSHOT' });
+    t.deepEqual(await vocabularies.expected(user.id), ['Earshot', 'Dr. Okonkwo', 'Eve']);
+    for (const bad of [
+      ['a'.repeat(101)],
+      [''],
+      ['a\nb'],
+      Array.from({ length: 501 }, (_, at) => `w${at}`),
+      'Eve',
+    ])
+      t.not(Object.keys(await issues('PUT', VOCABULARY, { words: bad })).length, 0);
+    t.deepEqual(await vocabularies.remove(user.id, ['EARSHOT']), ['Dr. Okonkwo']);
+    await t.throwsAsync(vocabularies.add(user.id, ['x'.repeat(101)]), { code: 'invalid_request' });
+    await storage.transaction('forget', tx => forgetVocabularyIn(tx, user.id));
+    t.deepEqual(await good('GET', VOCABULARY), { words: [] });
+  });
 
-  on('names of whatever is listed are on one line, without control characters', async (t, { issues }) => {
+  on('listed names are on one line, without control characters', async (t, { issues }) => {
     const body = {
       name: 'Eve\u001b[2J\r\n',
       label: 'a\u0007b',
@@ -94,7 +91,7 @@ for (const { name, open } of await openDatabases(test)) {
     }
   });
 
-  on('whoever is deleted has said nothing that is named for them', async (t, rest) => {
+  on('deleting a person removes the name from all segments', async (t, rest) => {
     const { good, storage, user } = rest;
     const { id: personId } = await good('POST', PEOPLE, { name: 'Eve' });
     const { id, segments } = await completedConversation(rest, user.id, ['one', 'two']);
@@ -111,7 +108,7 @@ for (const { name, open } of await openDatabases(test)) {
     t.deepEqual(await names(), ['Speaker 0', 'Speaker 0']);
   });
 
-  on('folders of one’s own are the last in their order, are changed, and deleted', async (t, rest) => {
+  on('own folders come last, can be changed, and deleted', async (t, rest) => {
     const { good, clock, user, send } = rest;
     const first = await good('POST', FOLDERS, { name: ' Garden ' });
     t.like(first, {
@@ -142,7 +139,7 @@ for (const { name, open } of await openDatabases(test)) {
     t.deepEqual([names.length, names.includes('Garden')], [4, true]);
   });
 
-  on('a deleted folder brings Personal where there is none yet', async (t, { good }) => {
+  on('deleting a folder creates Personal if it does not exist', async (t, { good }) => {
     const { id } = await good('POST', FOLDERS, { name: 'Garden' });
     await good('DELETE', `${FOLDERS}/${id}`);
     const folders = await good('GET', '/v1/dev/user/folders');
@@ -152,7 +149,7 @@ for (const { name, open } of await openDatabases(test)) {
     );
   });
 
-  on('a folder of the system keeps its name and stays', async (t, rest) => {
+  on('a system folder keeps its name and cannot be deleted', async (t, rest) => {
     const { good, issues, send, user } = rest;
     await completedConversation(rest, user.id, ['x'], { category: 'work' });
     const [work] = await good('GET', '/v1/dev/user/folders');
@@ -167,7 +164,7 @@ for (const { name, open } of await openDatabases(test)) {
     t.is((await good('GET', '/v1/dev/user/folders')).length, 3);
   });
 
-  on('everything that is wrong is named by its place', async (t, { issues }) => {
+  on('all errors are reported with their paths', async (t, { issues }) => {
     const folder = (body: Json) => ({ name: 'x', ...body });
     const rows: [string, string, unknown, Json][] = [
       ['POST', PEOPLE, {}, { 'body.name': 'missing' }],
@@ -190,7 +187,7 @@ for (const { name, open } of await openDatabases(test)) {
       );
   });
 
-  on('they take an ID token alone, and another user’s are not there', async (t, rest) => {
+  on('they accept only an ID token, and data of others looks missing', async (t, rest) => {
     const { send, keys, user, users, good } = rest;
     const { key } = await keys.create(user.id, { name: 'k' });
     const person = await good('POST', PEOPLE, { name: 'Eve' });

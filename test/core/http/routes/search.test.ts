@@ -28,7 +28,7 @@ for (const { name, open } of await openDatabases(test)) {
     test.serial(`${name}: ${title}`, async t => run(t, await start(t, open)));
 
   on(
-    'a conversation is found by its title, its overview and its transcript, with what fits best',
+    'a conversation is found by its title, its overview and its transcript, with the best passage',
     async (t, rest) => {
       const { about, found, send } = rest;
       const id = await about(
@@ -49,7 +49,7 @@ for (const { name, open } of await openDatabases(test)) {
     },
   );
 
-  on('the best come first, in pages', async (t, { about, ids }) => {
+  on('the best results come first, in pages', async (t, { about, ids }) => {
     const once = await about(['There was some tea, and there was much else to be told of that day.']);
     const both = await about(['Green tea, there was, and there was much else to be told of that day.']);
     const often = await about(['Green tea. Green tea!']);
@@ -60,7 +60,7 @@ for (const { name, open } of await openDatabases(test)) {
     t.deepEqual(await ids('green tea', '&offset=3'), []);
   });
 
-  on('only what lists show is found', async (t, rest) => {
+  on('only listed conversations are found', async (t, rest) => {
     const { about, ids, send, storage, user, conversations } = rest;
     const id = await about(['tea']);
     const patch = (body: Json) => send('PATCH', `${LIST}/${id}`, body);
@@ -80,7 +80,7 @@ for (const { name, open } of await openDatabases(test)) {
     await send('DELETE', `${LIST}/${going}`);
   });
 
-  on('it is found by what it says now', async (t, rest) => {
+  on('it is found by its current text', async (t, rest) => {
     const { send, ids, user, run, processed } = rest;
     const { id, segments } = await completedConversation(rest, user.id, ['the lighthouse', 'the station']);
     await send('PATCH', `${LIST}/${id}`, { title: 'Harbour' });
@@ -100,7 +100,7 @@ for (const { name, open } of await openDatabases(test)) {
     t.deepEqual(await ids('mill'), []);
   });
 
-  on('nobody finds what another user said', async (t, rest) => {
+  on('speech of another user is never found', async (t, rest) => {
     const { users, about, found, send, keys, user } = rest;
     await about(['tea']);
     const ben = await users.add('ben');
@@ -116,7 +116,7 @@ for (const { name, open } of await openDatabases(test)) {
   });
 
   on(
-    'without a query the newest come first, and a long one is searched by its first words',
+    'without a query the newest come first, and a long one is limited to its first words',
     async (t, rest) => {
       const { issues, about, ids, send } = rest;
       await about(['coffee']);

@@ -6,7 +6,7 @@ const PATH = '/v1/users/statistics';
 const DAY_MS = 24 * 3600_000;
 
 for (const { name, open } of await openDatabases(test)) {
-  test.serial(`${name}: words are counted by day, hour and person, in the zone asked for`, async t => {
+  test.serial(`${name}: words are counted by day, hour and person, in the requested zone`, async t => {
     const { send, conversations, clock, user, people, users } = await openRest(t, open);
     const eve = await people.create(user.id, 'Eve');
     const now = Date.parse('2030-06-15T12:00:00Z');

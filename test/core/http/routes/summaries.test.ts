@@ -7,7 +7,7 @@ const PATH = '/v1/summary-templates';
 const LIST = '/v1/dev/user/conversations';
 const DRAFT = { name: 'Stand-up', instructions: 'Who does what.', categories: ['work'] };
 
-test('Summary templates are made, listed before those of the server, changed and deleted', async t => {
+test('Summary templates are created, listed before those of the server, changed and deleted', async t => {
   const { send, clock } = await openRest(t);
   const { body: made } = await send('POST', PATH, { ...DRAFT, name: '  Stand-up ' });
   t.like(made, { ...DRAFT, built_in: false });
@@ -49,7 +49,7 @@ test('The language of summaries is the user’s choice', async t => {
   t.deepEqual(await issues('PATCH', settings, { language: 'multi' }), { 'body.language': 'value_error' });
 });
 
-test('A conversation is summed up again by the template of its category, or by the one that its owner chose', async t => {
+test('A conversation is summarised again with the template of its category, or the one that its owner chose', async t => {
   const rest = await openRest(t);
   const { send, user, models, run, processed } = rest;
   const taker = await openNoteTaker(t);
@@ -79,7 +79,7 @@ test('A conversation is summed up again by the template of its category, or by t
   });
 });
 
-test('What the owner edited stays, in whatever words a model puts it the next time', async t => {
+test('Content edited by the owner stays, however a model words it the next time', async t => {
   const rest = await openRest(t);
   const { send, user, run, processed, actionItems } = rest;
   const wordings = [

@@ -7,7 +7,7 @@ const DAY_MS = 24 * 3600_000;
 type Named = { title?: string; description?: string };
 const names = (items: Named[]) => items.map(({ title, description }) => title ?? description);
 
-test('A week is reviewed from its conversations, tasks, appointments and goals, for their owner alone', async t => {
+test('A week is reviewed from its conversations, tasks, appointments and goals, only for their owner', async t => {
   const rest = await openRest(t);
   const { send, user, clock, actionItems, goals, storage, users } = rest;
   await send('PATCH', '/v1/notifications/settings', { time_zone: 'UTC' });
@@ -51,7 +51,7 @@ test('A week is reviewed from its conversations, tasks, appointments and goals, 
   t.deepEqual([other.conversations.count, other.tasks.completed, other.goals], [0, [], []]);
 });
 
-test('A week in the past ends on the day that is asked for', async t => {
+test('A week in the past ends on the requested day', async t => {
   const rest = await openRest(t);
   await completedConversation(rest, rest.user.id);
   const { body } = await rest.send('GET', `${PATH}?to=2020-02-29`);

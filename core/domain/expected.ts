@@ -1,5 +1,8 @@
-/** Optimistic locking: a change names the values that it was made from, so that no other change is lost in silence. */
-import { AppError } from '../../runtime/errors.ts';
+/**
+ * Optimistic locking: a change names the values that it is based on, so that no concurrent change is overwritten
+ * unnoticed.
+ */
+import { AppError } from '../runtime/errors.ts';
 
 /**
  * `conflict`, with both versions, where a field is no longer as expected; one that already has the new value is fine.
