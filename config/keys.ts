@@ -21,6 +21,21 @@ export function keysOf(schema: Schema, path: string[] = []): Key[] {
   return Object.entries(shape).flatMap(([name, child]) => keysOf(child, [...path, name]));
 }
 
+/** Paths of all secrets of a schema; `*` stands for any item of a list. */
+export function secretPathsOf(schema: Schema): string[][] {
+  return keysOf(schema).flatMap(({ path, schema: own, secret }) => {
+    if (secret) return [path];
+    const element = elementOf(own);
+    return element ? secretPathsOf(element).map(rest => [...path, '*', ...rest]) : [];
+  });
+}
+
+/** The schema of the items of a list; null when it is none. */
+export function elementOf(schema: Schema): Schema | null {
+  const inner = layersOf(schema).at(-1);
+  return inner instanceof z.core.$ZodArray ? inner._zod.def.element : null;
+}
+
 /** `['listen', 'idleMs']` → `LISTEN__IDLE_MS`. */
 function variableOf(path: string[]): string {
   const words = path.map(name => name.replace(/([a-z0-9])([A-Z])/g, '$1_$2').replaceAll('-', '_'));
@@ -41,6 +56,11 @@ export function descriptionOf(schema: Schema): string | null {
 
 export function isSecret(schema: Schema): boolean {
   return layersOf(schema).some(layer => z.core.globalRegistry.get(layer)?.secret === true);
+}
+
+/** Whether a setting names code to run: whoever may only use the page must not set it. */
+export function isFileOnly(schema: Schema): boolean {
+  return layersOf(schema).some(layer => z.core.globalRegistry.get(layer)?.fileOnly === true);
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { type Key, keysOf, readText } from './keys.ts';
-import { isRecord, type Problem, suggestion } from './problems.ts';
+import { suggestion } from './nearest.ts';
+import { isRecord, type Problem } from './problems.ts';
 import { fillSecrets, readSecret } from './secrets.ts';
 
 /** One place where values come from. A later layer wins over an earlier one. */

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, isAbsolute, relative, resolve } from 'node:path';
 import { stringify } from 'yaml';
 import type { z } from 'zod';
-import { keysOf } from './keys.ts';
+import { secretPathsOf } from './keys.ts';
 import {
   EMPTY,
   ENVIRONMENT_PREFIX,
@@ -14,6 +14,7 @@ import {
   withSecrets,
 } from './layers.ts';
 import {
+  changePluginOptions,
   type PluginOptions,
   readPluginOptions,
   readPluginSwitches,
@@ -21,8 +22,9 @@ import {
 } from './plugin-settings.ts';
 import { ConfigError, check, isRecord } from './problems.ts';
 import { type Config, ConfigSchema } from './schema.ts';
-import { readYamlFile } from './yaml-file.ts';
+import { readFileLayer } from './yaml-file.ts';
 
+export type { Origin, PluginOptions } from './plugin-settings.ts';
 export { ConfigError } from './problems.ts';
 export { recognisersOf, sttNames } from './schema.ts';
 
@@ -51,10 +53,16 @@ export interface LoadedConfig {
   /** Was this key (`stt`, `bridge.core`) set by anyone, or is it the default? */
   isSet(path: string): boolean;
   /**
-   * The options of one plugin from its section and its variables, parsed by its schema.
+   * The options of one plugin from its section, the page and its variables, parsed by its schema. Those of the page are
+   * left out where they are wrong, and where `withoutPage` is set: they must not prevent a start.
    * @throws {ConfigError} that lists everything wrong with them
    */
-  pluginOptions(name: string, schema: z.core.$ZodType): PluginOptions;
+  pluginOptions(name: string, schema: z.core.$ZodType, withoutPage?: boolean): PluginOptions;
+  /**
+   * Stores options of one plugin, by their paths, as the page sets them; null: what the file or the default says.
+   * @throws {ConfigError} that lists everything wrong with them; nothing is stored then
+   */
+  changePluginOptions(name: string, schema: z.core.$ZodType, changes: ReadonlyMap<string, unknown>): void;
   /** An error about one key that says where it was set. */
   problem(path: readonly string[], message: string): ConfigError;
   /** The whole configuration as YAML, secrets and the plugins' values left out. */
@@ -72,17 +80,19 @@ export function loadConfig(options: {
   file?: string | undefined;
   cwd?: string | undefined;
   overrides?: Overrides | undefined;
+  /** Tells people where one of the `overrides` was set; absent: nowhere that they know. */
+  overriddenAt?: Layer['where'];
 }): LoadedConfig {
   const { env, cwd = process.cwd() } = options;
   const file = findFile(options.file, env, cwd);
   const dir = file === null ? cwd : dirname(file);
   const problems: string[] = [];
 
-  const fromFile = file === null ? EMPTY : readFileLayer(file, cwd);
+  const fromFile = file === null ? EMPTY : readFileLayer(file, labelOf(file, cwd));
   const layers = [
     absolutePaths(withSecrets(ConfigSchema, fromFile, { dir, problems }), dir),
     absolutePaths(readVariables(env, cwd, problems), cwd),
-    absolutePaths({ values: { ...options.overrides }, where: () => null }, cwd),
+    absolutePaths({ values: { ...options.overrides }, where: options.overriddenAt ?? (() => null) }, cwd),
   ];
   const { data, problems: wrong } = check(ConfigSchema, merge(layers));
   problems.push(...wrong.map(problem => tell(layers, problem)));
@@ -90,12 +100,15 @@ export function loadConfig(options: {
 
   const plugins = withVariablesOnly(data.plugins, env);
   const config = { ...data, dataDir: resolve(cwd, data.dataDir), plugins };
+  const sources = { layers, env, dir, cwd, dataDir: config.dataDir };
   return {
     config,
     file,
     dir,
     isSet: path => layers.some(layer => isSetIn(layer, path.split('.'))),
-    pluginOptions: (name, schema) => readPluginOptions(name, schema, { layers, env, dir, cwd }),
+    pluginOptions: (name, schema, withoutPage = false) =>
+      readPluginOptions(name, schema, { ...sources, withoutPage }),
+    changePluginOptions: (name, schema, changes) => changePluginOptions(name, schema, changes, sources),
     problem: (path, message) => new ConfigError([tell(layers, { path: [...path], message })]),
     describe: () => describe(config),
   };
@@ -111,16 +124,9 @@ function findFile(named: string | undefined, env: NodeJS.ProcessEnv, cwd: string
   throw new ConfigError([`${source}: there is no file ${file}`]);
 }
 
-function readFileLayer(file: string, cwd: string): Layer {
+function labelOf(file: string, cwd: string): string {
   const fromHere = relative(cwd, file);
-  const label = fromHere.startsWith('..') ? file : fromHere;
-  const { values, lineOf } = readYamlFile(file, label);
-  const where = (path: readonly string[]) => {
-    if (path.length === 0) return label;
-    const line = lineOf(path);
-    return line === null ? null : `${label}:${line}`;
-  };
-  return { values, where };
+  return fromHere.startsWith('..') ? file : fromHere;
 }
 
 /** All `EARSHOT_*` but the options of plugins, whose schemas are not known yet. */
@@ -169,15 +175,14 @@ function isSetIn(layer: Layer, path: string[]): boolean {
 }
 
 function describe(config: Config): string {
-  const hidden = keysOf(ConfigSchema)
-    .filter(key => key.secret)
-    .map(key => key.path.join('.'));
+  const hidden = secretPathsOf(ConfigSchema).map(path => path.join('.'));
   const show = (path: string[], value: unknown): unknown => {
     if (isRecord(value)) {
       return Object.fromEntries(
         Object.entries(value).map(([key, child]) => [key, show([...path, key], child)]),
       );
     }
+    if (Array.isArray(value) && path[0] !== 'plugins') return value.map(item => show([...path, '*'], item));
     const isOption = path[0] === 'plugins' && path.length > 2 && path[2] !== 'use';
     const isHidden = hidden.includes(path.join('.')) || (isOption && typeof value !== 'boolean');
     return isHidden && value !== undefined ? '[set]' : value;

@@ -11,6 +11,13 @@ export function nearest(word: string, candidates: Iterable<string>): string | nu
   return best;
 }
 
+/** Suggests the nearest known word (“did you mean …?”), or lists all of them. */
+export function suggestion(word: string, known: readonly string[]): string {
+  const near = nearest(word, known);
+  if (near !== null) return `did you mean ${near}?`;
+  return known.length === 0 ? 'there are none here' : `known: ${known.join(', ')}`;
+}
+
 /** Insertions, deletions and replacements that turn one word into the other (Levenshtein). */
 function editDistance(from: string, to: string): number {
   let previous = Array.from({ length: to.length + 1 }, (_, index) => index);

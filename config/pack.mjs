@@ -21,7 +21,7 @@ import {
 } from 'node:fs';
 import { builtinModules } from 'node:module';
 import { tmpdir } from 'node:os';
-import { basename, join, resolve } from 'node:path';
+import { basename, join, posix, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildDashboard } from './setup/dashboard.mjs';
 
@@ -38,6 +38,7 @@ const NOT_COPIED = ['main.mjs', 'pack.mjs', 'example.yaml'];
 
 /** Conformance suites for capabilities of plugins, which authors test with. */
 const SUITES = [
+  'calendar',
   'embedder',
   'identity',
   'llm',
@@ -229,11 +230,13 @@ function bringNoble(outDir) {
   }
   const { name, version, license } = JSON.parse(readFileSync(join(from, 'package.json'), 'utf8'));
   writeJson(join(to, 'package.json'), { name, version, license, type: 'commonjs' });
-  const library = join(outDir, 'bridge', 'library.js');
+  const library = join(outDir, 'bridge', 'radios', 'noble', 'library.js');
   const source = readFileSync(library, 'utf8');
   const call = `require('${NOBLE}')`;
-  if (!source.includes(call)) throw new Error(`bridge/library.ts loads ${NOBLE} in some other way`);
-  writeFileSync(library, source.replaceAll(call, "require('./vendor/noble/index.js')"));
+  if (!source.includes(call))
+    throw new Error(`bridge/radios/noble/library.ts loads ${NOBLE} in some other way`);
+  const brought = posix.relative('bridge/radios/noble', 'bridge/vendor/noble/index.js');
+  writeFileSync(library, source.replaceAll(call, `require('${brought}')`));
 }
 
 function writeJson(path, value) {

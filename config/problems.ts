@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { shapeOf } from './keys.ts';
-import { nearest } from './nearest.ts';
+import { suggestion } from './nearest.ts';
 
 /** The configuration is wrong; the message names every key at fault, where it was set, and what is allowed. */
 export class ConfigError extends Error {
@@ -20,6 +20,8 @@ export class ConfigError extends Error {
 export interface Problem {
   path: string[];
   message: string;
+  /** True: the key has no value and needs one. */
+  isMissing?: true;
 }
 
 /** Checks `value`: its parsed form, or everything that is wrong with it. */
@@ -40,7 +42,7 @@ function describeIssue(issue: z.core.$ZodIssue, value: unknown): Problem[] {
   const path = issue.path.map(String);
   if (issue.code === 'unrecognized_keys') return []; // told better by unknownKeys
   if (issue.code !== 'custom' && valueAt(value, path) === undefined)
-    return [{ path, message: 'is required' }];
+    return [{ path, message: 'is required', isMissing: true }];
   if (issue.code === 'invalid_key') return [{ path, message: issue.issues[0]?.message ?? issue.message }];
   if (issue.code === 'invalid_union' && issue.message === 'Invalid input') {
     return [{ path, message: issue.errors.map(errors => errors[0]?.message).join(', or ') }];
@@ -62,13 +64,6 @@ function unknownKeys(schema: z.core.$ZodType, value: unknown, path: string[] = [
     if (childSchema) return unknownKeys(childSchema, child, [...path, key]);
     return [{ path: [...path, key], message: `is not a known key; ${suggestion(key, known)}` }];
   });
-}
-
-/** “did you mean …?”, or all that there is. */
-export function suggestion(word: string, known: readonly string[]): string {
-  const near = nearest(word, known);
-  if (near !== null) return `did you mean ${near}?`;
-  return known.length === 0 ? 'there are none here' : `known: ${known.join(', ')}`;
 }
 
 export function isRecord(value: unknown): value is Record<string, unknown> {

@@ -20,6 +20,18 @@ function perMinute(absent: number) {
   return z.number().int().min(1).max(60_000).default(absent);
 }
 
+/** A program and its arguments; empty: there is none. */
+function program() {
+  return z.array(z.string().min(1)).max(100).default([]);
+}
+
+/** No more than a scheme, a host, a port and a path. */
+function isPlainUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { origin, pathname, href } = new URL(text);
+  return href === origin + pathname;
+}
+
 /** `nas.local`, `nas.local:8123`, `10.0.0.5:8123`, `[fd00::5]:8123`. */
 function hostAndPort() {
   return z
@@ -66,6 +78,19 @@ export const ConfigSchema = z.strictObject({
         .default('info')
         .describe('Least level to print'),
       format: z.enum(['pretty', 'json']).default('pretty').describe('For people, or one JSON object a line'),
+      file: z
+        .string()
+        .min(1)
+        .optional()
+        .describe('File for the log of the server; absent: standard error, which has that of the bridge too'),
+      maxBytes: z
+        .number()
+        .int()
+        .min(64 * 1024)
+        .max(GiB)
+        .default(10 * MiB)
+        .describe('Size from which the file is renamed to FILE.1, and a new one begun'),
+      keep: z.number().int().min(1).max(100).default(5).describe('Renamed files that stay'),
     })
     .prefault({}),
   account: z
@@ -290,11 +315,71 @@ export const ConfigSchema = z.strictObject({
         .max(20)
         .default([])
         .describe('age public keys for which backups are encrypted; earshot backup key makes one'),
-      command: z
-        .array(z.string().min(1))
-        .max(100)
-        .default([])
-        .describe('Program with arguments that is run after each daily backup; {file} stands for its path'),
+      command: program().describe(
+        'Program with arguments that takes each daily backup elsewhere: at its standard input, or as the file {file}; {name} stands for its name',
+      ),
+      listCommand: program().describe('Program that prints the names of the backups that `command` keeps'),
+      removeCommand: program().describe('Program that deletes the backup {name} there'),
+      readCommand: program().describe(
+        'Program that prints the bytes of the backup {name}; with it each copy is checked',
+      ),
+      s3: z
+        .strictObject({
+          bucket: z
+            .string()
+            .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'must be the name of a bucket')
+            .optional()
+            .describe('Bucket of S3-compatible storage for a copy of each daily backup; absent: none'),
+          prefix: z
+            .string()
+            .max(500)
+            .regex(/^([\w.-]+(\/[\w.-]+)*)?$/, 'must be a path such as backups/earshot')
+            .default('earshot')
+            .describe('Path in the bucket; one for each server'),
+          endpoint: z
+            .url({
+              protocol: /^https?$/,
+              error: 'must be an address such as https://s3.eu-central-1.amazonaws.com',
+            })
+            .refine(isPlainUrl, 'must hold no user name, password, question mark or #')
+            .optional()
+            .describe('Address of the storage, such as https://s3.eu-central-1.amazonaws.com'),
+          region: z
+            .string()
+            .min(1)
+            .max(100)
+            .default('us-east-1')
+            .describe('Region that requests are signed for'),
+          pathStyle: z
+            .boolean()
+            .default(true)
+            .describe('false: the bucket stands before the host of the address instead of in its path'),
+          accessKeyId: z.string().min(1).max(500).optional().describe('Name of the access key'),
+          secretAccessKey: z
+            .string()
+            .min(1)
+            .max(500)
+            .optional()
+            .meta({ secret: true })
+            .describe('Its secret, or secretAccessKeyFile: the file with it'),
+        })
+        .prefault({}),
+    })
+    .prefault({}),
+  updates: z
+    .strictObject({
+      url: z
+        .url({
+          protocol: /^https?$/,
+          error: 'must be an address such as https://earshot.example/updates.json',
+        })
+        .optional()
+        .describe('Where a signed list of versions is, which the server then asks for daily; absent: never'),
+      publicKey: z
+        .string()
+        .regex(/^[A-Za-z0-9+/]{43}=$/, 'must be an ed25519 key of 32 bytes in Base64')
+        .optional()
+        .describe('Public key of those who sign that list; without it nothing is asked'),
     })
     .prefault({}),
   cors: z
@@ -330,6 +415,12 @@ export const ConfigSchema = z.strictObject({
         .regex(/^(([01]\d|2[0-3]):[0-5]\d)?$/, "must be a time of day such as '22:00', or ''")
         .default('22:00')
         .describe("When a user's day is summed up, in their time zone, where they chose nothing; '': never"),
+      minFreeBytes: z
+        .number()
+        .int()
+        .min(0)
+        .default(GiB)
+        .describe('Free space on the disk below which operators are told; 0: never'),
       keepDays: z
         .number()
         .int()
@@ -381,6 +472,61 @@ export const ConfigSchema = z.strictObject({
         .array(z.string())
         .default([])
         .describe('Only these wearables, by name or address; empty: every one that a driver knows'),
+      language: z
+        .string()
+        .regex(/^[a-z]{2,3}(-[a-z0-9]{1,8}){0,3}$|^multi$/i, 'must be a language code (en, pt-BR), or multi')
+        .default('en')
+        .describe('Language that is spoken, as a code (en, pt-BR); multi: the recogniser detects it'),
+      radios: z
+        .array(
+          z
+            .string()
+            .regex(
+              /^((noble|bluez)(:hci\d{1,2})?|lan|esphome)$/,
+              'must be noble, bluez, noble:hci1, bluez:hci1, lan or esphome',
+            ),
+        )
+        .min(1)
+        .max(8)
+        .default(['noble'])
+        .describe(
+          'Ways to reach wearables: noble (a Bluetooth adapter; noble:hci1 names it), bluez (the same through bluetoothd), lan (boards on the local network) and esphome (Bluetooth proxies)',
+        ),
+      health: z
+        .strictObject({
+          host: z.string().min(1).default('127.0.0.1').describe('Address on which health is told'),
+          port: z
+            .number()
+            .int()
+            .min(1)
+            .max(65535)
+            .optional()
+            .describe('Port of GET /health and /metrics of the bridge; absent: none'),
+        })
+        .prefault({}),
+      esphome: z
+        .array(
+          z.strictObject({
+            host: z.string().min(1).max(253),
+            port: z.number().int().min(1).max(65535).default(6053),
+            key: z
+              .string()
+              .regex(/^[A-Za-z0-9+/]{43}=$/, "must be the board's key, 44 characters of base64")
+              .optional()
+              .meta({ secret: true }),
+          }),
+        )
+        .max(16)
+        .default([])
+        .describe(
+          'Bluetooth proxies of ESPHome, for the radio esphome: host of each, port (6053) and key (that of api: encryption: in its YAML)',
+        ),
+      lan: z
+        .strictObject({
+          host: z.string().min(1).default('0.0.0.0').describe('Address on which the radio lan listens'),
+          port: z.number().int().min(0).max(65535).default(8425).describe('Its port, of TCP and UDP'),
+        })
+        .prefault({}),
       conversationTimeoutS: z
         .number()
         .int()

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { z } from 'zod';
-import { isSecret, shapeOf } from './keys.ts';
+import { elementOf, isSecret, shapeOf } from './keys.ts';
 import { isRecord } from './problems.ts';
 
 /** The content of a secret's file, trimmed; what is wrong with it goes to `problems`. */
@@ -30,6 +30,11 @@ export function fillSecrets(
   for (const [name, child] of Object.entries(shape)) {
     const value = values[name];
     if (isRecord(value)) filled[name] = fillSecrets(child, value, options, [...path, name]);
+    const element = elementOf(child);
+    if (element && Array.isArray(value))
+      filled[name] = value.map((item, index) =>
+        isRecord(item) ? fillSecrets(element, item, options, [...path, name, String(index)]) : item,
+      );
     const pointer = `${name}File`;
     const file = values[pointer];
     if (!isSecret(child) || Object.hasOwn(shape, pointer) || typeof file !== 'string') continue;

@@ -14,13 +14,15 @@ import { FINISH_JOB, REPROCESS_JOB } from './domain/conversations/lifecycle.ts';
 import { VOICE_JOB } from './domain/conversations/voice-assignments.ts';
 import { RELEASE_JOB } from './domain/notifications/notifications.ts';
 import { DESCRIBE_JOB, PHOTO_INDEX_JOB } from './domain/photos/photos.ts';
+import { RETENTION_JOB } from './domain/privacy/retention.ts';
 import { RECORDING_JOB } from './domain/recordings/recordings.ts';
 import { EMBED_CHECK_JOB, EMBED_JOB } from './domain/search/embedding.ts';
 import { NOTICE_JOB, REMINDER_JOB } from './domain/tasks/reminders.ts';
 import type { RateLimits } from './http/rate-limit.ts';
-import type { OrphanedAudio } from './listen/orphaned-audio.ts';
-import { connectionOf } from './listen/parameters.ts';
+import { connectionOf } from './listen/connection/parameters.ts';
+import { type Served, serveRecognition } from './listen/recognition/service.ts';
 import { openDisk } from './listen/spool/disk.ts';
+import type { OrphanedAudio } from './listen/spool/orphaned-audio.ts';
 import { openSpool } from './listen/spool/spool.ts';
 import { createPhotoIndex } from './pipeline/describe.ts';
 import { createGivenUp } from './pipeline/finish.ts';
@@ -33,8 +35,8 @@ import {
   notChosen,
 } from './plugin-host/builtin.ts';
 import { createPluginHost, type PluginLimits } from './plugin-host/plugin-host.ts';
-import { type Served, serveRecognition } from './recognition/service.ts';
-import { AppError } from './runtime/errors.ts';
+import { createPluginStarts } from './plugin-host/starts.ts';
+import { AppError, toAppError } from './runtime/errors.ts';
 import { recordInstallation, refuseLostDatabase } from './runtime/installation.ts';
 import { concealSecrets, type Log } from './runtime/log.ts';
 import { startUpkeep } from './runtime/upkeep.ts';
@@ -46,14 +48,15 @@ import {
   type ServerState,
   type Services,
 } from './services.ts';
+import { type Catalogue, readCatalogue } from './system/models.ts';
 
 export interface App {
-  /** Loads every plugin, makes the first account, listens. Rejects with what a person can act on. */
+  /** Loads every plugin, creates the first account, and listens. Rejects with an error that a person can act on. */
   start(): Promise<{ url: string; host: string; port: number }>;
-  /** Sockets first, storage last; what was said is stored. Never rejects. */
+  /** Closes sockets first and storage last; everything heard is stored. Never rejects. */
   stop(): Promise<void>;
   commands: Commands;
-  /** Where the first account gets its first password; null once anybody has one. */
+  /** Returns the link at which the first account sets its first password; null once any account has one. */
   welcomeUrl(): Promise<string | null>;
 }
 
@@ -61,9 +64,11 @@ interface AppOptions {
   loaded: LoadedConfig;
   log: Log;
   clock?: Clock;
-  /** To serve, or (the default) just for commands: then no recogniser and no detector is loaded. */
+  /** True: to serve. False, the default: only for commands, without recognisers and detectors. */
   serving?: boolean;
-  /** How long plugins may take to start; default: as the contract has it. */
+  /** Models that operators can download; default: those of `config/models.json`. */
+  catalogue?: () => Promise<Catalogue>;
+  /** Time that plugins have to start; default: the contract's limits. */
   pluginLimits?: PluginLimits;
 }
 
@@ -74,8 +79,8 @@ const SERVICES: InjectionToken<Services> = Symbol('services');
 type Close = () => Promise<unknown>;
 
 /**
- * The composition root: storage is open and of this version when it resolves.
- * Rejects with `conflict` when it is to serve a data directory that another server serves.
+ * The composition root: when it resolves, storage is open and migrated. Rejects with `conflict` when it is to serve a
+ * data directory that another server serves.
  */
 export async function createApp({
   loaded,
@@ -83,6 +88,7 @@ export async function createApp({
   clock = systemClock,
   serving = false,
   pluginLimits = {},
+  catalogue = readCatalogue,
 }: AppOptions): Promise<App> {
   const { config } = loaded;
   const outbound = createOutbound({ ...config.delivery, clock });
@@ -90,11 +96,16 @@ export async function createApp({
     ...{ builtin: BUILTIN_PLUGINS, config: loaded, log, clock, dataDir: config.dataDir },
     wanted: choicesOf(config),
     fetchUser: outbound.fetchUser,
+    ...(serving && { starts: createPluginStarts(config.dataDir, clock) }),
     limits: pluginLimits,
   });
-  concealSecrets([config.metrics.token, config.bridge.key].filter(secret => secret !== undefined));
+  concealSecrets(
+    [config.metrics.token, config.bridge.key, config.backup.s3.secretAccessKey].filter(
+      secret => secret !== undefined,
+    ),
+  );
   const state: ServerState = { url: null, isReady: false };
-  /** Last opened, first closed. */
+  /** Handlers of `stop`, run in reverse order. */
   const closers: Close[] = [outbound.close, host.stop];
 
   async function open(): Promise<Services> {
@@ -109,7 +120,7 @@ export async function createApp({
     if (!serving) await host.loadAll({ skip: [...notChosen(config.identity), ...builtinsOf('vad')] });
     const container = rootContainer.createChildContainer();
     container.register(FOUNDATION, {
-      useValue: { loaded, log, clock, host, outbound, database, state },
+      useValue: { loaded, log, clock, host, outbound, database, state, catalogue },
     });
     container.register(SERVICES, {
       useFactory: instanceCachingFactory(all => createServices(all.resolve(FOUNDATION))),
@@ -141,12 +152,12 @@ export async function createApp({
 }
 
 /**
- * Live connections may take this long to store what they heard, in ms, and then as much as a recogniser takes to close:
- * the rest is held on disk, and a stop has ten seconds for all.
+ * Time in ms that live connections have to store what they heard, and then the same for recognisers to close. The
+ * rest is kept on disk; a stop must end within ten seconds.
  */
 const DRAIN_MS = 4000;
 
-/** Starts everything, in this order; it is closed in the reverse of the order in which `onStop` was told. */
+/** Starts everything in this order; it is stopped in reverse order of the calls of `onStop`. */
 async function start(services: Services, onStop: (close: Close) => void) {
   const { config, host, log, state, commands, users, embedding, jobs, delivery, backups } = services;
   const { recordings, recordingFiles, recordingJobs, transcribeRecording } = services;
@@ -185,6 +196,11 @@ async function start(services: Services, onStop: (close: Close) => void) {
   delivery.start(node);
   onStop(delivery.stop);
 
+  services.homes.start();
+  onStop(services.homes.stop);
+  onStop(async () => services.system.models.stop());
+  onStop(services.system.examination.stop);
+
   services.calendarSync.start();
   onStop(async () => services.calendarSync.stop());
 
@@ -192,11 +208,14 @@ async function start(services: Services, onStop: (close: Close) => void) {
   onStop(services.translations.stop);
 
   onStop(keepUp(services, rateLimits).close);
-  onStop(backups.stop); // before: a night's work waits for one that is made
+  onStop(backups.stop); // before: nightly work waits for a backup in progress
 
   const { host: name, port } = await server.listen(config.host, config.port);
-  // Side by side: nobody connects any more while those who are connected are let go.
+  // In parallel: no new connections are accepted while the open ones end.
   onStop(() => Promise.all([server.close(), listen.stop(DRAIN_MS)]));
+
+  onStop(services.exportFiles.stop);
+  onStop(services.system.simulation.stop); // before the server: it is a client
 
   const url = `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
   Object.assign(state, { url, isReady: true });
@@ -204,7 +223,7 @@ async function start(services: Services, onStop: (close: Close) => void) {
 }
 
 /**
- * Makes jobs due at once that a process of this node was at when it ended: only one process serves a data directory.
+ * Makes the jobs due that a process of this node was running when it ended: only one process serves a data directory.
  * Resolves to the node's id.
  */
 async function takeUpJobs({ config, clock, log, storage, users }: Services): Promise<string> {
@@ -215,7 +234,7 @@ async function takeUpJobs({ config, clock, log, storage, users }: Services): Pro
   return id;
 }
 
-/** Opens the spool, with the orphaned audio in it whose streams the database knows by now. */
+/** Opens the spool, together with the orphaned audio whose streams the database knows by now. */
 async function openAudio(
   { config, clock, logOf, metrics, conversations }: Services,
   orphaned: OrphanedAudio,
@@ -245,6 +264,7 @@ function handleJobs({
   describe,
   voiceAssignments,
   calendarSync,
+  retention,
 }: Services) {
   jobs.handle(FINISH_JOB, finish, createGivenUp(conversations));
   jobs.handle(REPROCESS_JOB, reprocess, createReprocessGivenUp({ conversations }));
@@ -255,6 +275,7 @@ function handleJobs({
   jobs.handle(DESCRIBE_JOB, describe);
   jobs.handle(VOICE_JOB, voiceAssignments.run, voiceAssignments.givenUp);
   jobs.handle(PHOTO_INDEX_JOB, createPhotoIndex({ photos }));
+  jobs.handle(RETENTION_JOB, retention.run);
   jobs.handle(CALENDAR_JOB, calendarSync.sync);
   jobs.handle(EMBED_JOB, embedding.embed);
   jobs.handle(EMBED_CHECK_JOB, embedding.check);
@@ -282,18 +303,32 @@ function keepUp(services: Services, rateLimits: RateLimits | undefined) {
     log: logOf('upkeep'),
     eachMinute: {
       keys: keys.flush,
+      sessions: services.sessions.flush,
+      accesses: services.accesses.flush,
       rateLimits: async () => rateLimits?.flush(),
       deliveries: () => deliveries.prune(daysAgo(config.delivery.logDays)),
       devices: devices.sweep,
+      homes: services.homes.refresh,
+      disk: services.serverNotices.checkDisk,
+      exports: services.exportFiles.sweep,
     },
     eachNight: {
       notifications: () => notifications.prune(daysAgo(config.notifications.keepDays)),
       attempts: () => storage.attempts.prune(clock.now()),
+      retention: services.retention.nightly,
+      accesses: services.accesses.prune,
       photos: photos.sweep,
       recordings: recordings.prune,
+      updates: services.updates.check,
       voiceAssignments: services.voiceAssignments.prune,
-      storage: storage.upkeep, // after the others: what they removed leaves the disk, too
-      backup: backups.nightly,
+      storage: storage.upkeep, // after the others, so that what they removed leaves the disk too
+      async backup() {
+        await backups.nightly().catch(async error => {
+          await services.serverNotices.backup(toAppError(error).message);
+          throw error;
+        });
+        await services.serverNotices.backup(null);
+      },
     },
   });
 }
@@ -303,7 +338,7 @@ const systemClock: Clock = {
   sleep: (ms, signal) => sleep(ms, undefined, signal ? { signal } : {}),
 };
 
-/** The storage of a configuration alone, as it is: not migrated. */
+/** Opens the storage of a configuration alone, without migrating it. */
 export async function openStorage({
   loaded,
   log,
@@ -320,7 +355,7 @@ export async function openStorage({
   }
 }
 
-/** The recognisers of a configuration that work on this machine, served to others. Nothing is stored. */
+/** Serves the recognisers of a configuration that work on this machine. Nothing is stored. */
 export async function openRecognisers({
   loaded,
   log,

@@ -1,5 +1,5 @@
 import { environment, loadConfig } from '../config/load.ts';
-import { createLog } from './runtime/log.ts';
+import { createServerLog } from './runtime/log.ts';
 import { serve } from './serve.ts';
 
 const OLDEST_NODE = 24;
@@ -10,7 +10,7 @@ async function main(): Promise<number> {
       `Earshot needs Node ${OLDEST_NODE}, this is ${process.version}; start it with: npm start`,
     );
   const loaded = loadConfig({ env: environment });
-  return (await serve(loaded, createLog(loaded.config.log))) ? 0 : 1;
+  return (await serve(loaded, createServerLog(loaded.config.log))) ? 0 : 1;
 }
 
 main().then(

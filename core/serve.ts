@@ -3,12 +3,12 @@ import { asCalled } from '../config/called-as.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { createApp, openRecognisers } from './app.ts';
 import { renderStatus } from './control/status.ts';
+import type { Served } from './listen/recognition/service.ts';
 import { containFaults } from './plugin-host/faults.ts';
 import { withoutForeignPlugins } from './plugin-host/safe-mode.ts';
-import type { Served } from './recognition/service.ts';
 import { concealSecrets, type Log } from './runtime/log.ts';
 
-/** A stop that takes longer is cut off. */
+/** A stop that takes longer is aborted. */
 const STOP_MS = 10_000;
 
 /**
@@ -56,11 +56,13 @@ export async function serveRecognisers(loaded: LoadedConfig, log: Log, served: S
 function inSafeMode(given: LoadedConfig): LoadedConfig {
   const { loaded, leftOut } = withoutForeignPlugins(given);
   const names = leftOut.length === 0 ? 'there are none' : `${leftOut.join(', ')} left out`;
-  process.stderr.write(`Safe mode, without plugins of third parties: ${names}\n`);
+  process.stderr.write(
+    `Safe mode, without plugins of third parties: ${names}; options set on the page are left out\n`,
+  );
   return loaded;
 }
 
-/** A plugin may print, and nobody may read it: that ends a command, and not the server. */
+/** A plugin may print although nobody reads: that would end a command, but must not end the server. */
 function survivePrinting(): void {
   for (const stream of [process.stdout, process.stderr])
     stream.removeAllListeners('error').on('error', () => {});
@@ -71,7 +73,7 @@ async function stopInTime(app: { stop(): Promise<void> }): Promise<boolean> {
   return Promise.race([app.stop().then(() => true), late]);
 }
 
-/** Resolves with what asked. */
+/** Resolves with what asked the process to stop. */
 function stopRequest(): Promise<string> {
   return new Promise(resolve => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, resolve);

@@ -1,5 +1,6 @@
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type LoadedConfig, recognisersOf, sttNames } from '../config/load.ts';
+import { environment, type LoadedConfig, recognisersOf, sttNames } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { backupSettings, createBackups } from './backup/backups.ts';
 import type { Clock } from './contract/model.ts';
@@ -9,10 +10,12 @@ import { createOpenings, type Openings } from './control/openings.ts';
 import { createHealth, createStatus } from './control/readiness.ts';
 import { createDaySummary } from './delivery/day-summary.ts';
 import { createFeed } from './delivery/feed.ts';
+import { createHomes } from './delivery/homes.ts';
 import { createTestHook } from './delivery/hook-test.ts';
 import { createNotifyOwner } from './delivery/notify-owner.ts';
 import type { Outbound } from './delivery/outbound.ts';
 import { createProactive } from './delivery/proactive.ts';
+import { createServerNotices } from './delivery/server-notices.ts';
 import { createDelivery } from './delivery/service.ts';
 import { createAccounts, wasRemoved } from './domain/accounts/accounts.ts';
 import { createCredentials } from './domain/accounts/credentials.ts';
@@ -20,6 +23,7 @@ import { createIdentities } from './domain/accounts/identities.ts';
 import { createKeys } from './domain/accounts/keys.ts';
 import { createLocks } from './domain/accounts/locks.ts';
 import { createPeople } from './domain/accounts/people.ts';
+import { createSessions } from './domain/accounts/sessions.ts';
 import { createSignIn } from './domain/accounts/sign-in.ts';
 import { createUsers } from './domain/accounts/users.ts';
 import { createVocabularies } from './domain/accounts/vocabulary.ts';
@@ -35,23 +39,34 @@ import { createCalendarLinks } from './domain/calendar/calendar-links.ts';
 import { createCalendarSync } from './domain/calendar/calendar-sync.ts';
 import { createConversations } from './domain/conversations/conversations.ts';
 import { createFolders } from './domain/conversations/folders.ts';
+import { createMarks } from './domain/conversations/marks.ts';
 import { createSummaryTemplates } from './domain/conversations/summary-templates.ts';
 import { createVoiceAssignments } from './domain/conversations/voice-assignments.ts';
 import { createWeeklyReviews } from './domain/conversations/weekly-review.ts';
 import { createDevices } from './domain/devices/devices.ts';
+import { createAccountMedia } from './domain/export/account-media.ts';
 import { createAccountExport } from './domain/export/export.ts';
+import { createExportFiles } from './domain/export/export-files.ts';
 import { createAccountImport } from './domain/export/import.ts';
 import { createForeignImports } from './domain/foreign/foreign-imports.ts';
+import { createTakeIn } from './domain/foreign/take-in.ts';
+import { createUploadedImports } from './domain/foreign/uploaded-imports.ts';
 import { createMemories } from './domain/memories/memories.ts';
 import { createCategorise } from './domain/memories/memory-category.ts';
 import { createCompareMemories } from './domain/memories/memory-comparison.ts';
 import { createChannelAddresses } from './domain/notifications/channel-addresses.ts';
 import { createDaySummaries } from './domain/notifications/day-summaries.ts';
 import { createNotifications } from './domain/notifications/notifications.ts';
+import { createPhotoFiles } from './domain/photos/photo-files.ts';
 import { createPhotos } from './domain/photos/photos.ts';
+import { createPictures } from './domain/photos/pictures.ts';
+import { createAccesses } from './domain/privacy/accesses.ts';
+import { createListening } from './domain/privacy/listening.ts';
+import { createRetention } from './domain/privacy/retention.ts';
 import { createRecordings } from './domain/recordings/recordings.ts';
 import { createEmbedding } from './domain/search/embedding.ts';
 import { createSearch } from './domain/search/search.ts';
+import { createKeptAudios } from './domain/speech/kept-audio.ts';
 import { createSpeechSettings } from './domain/speech/speech-settings.ts';
 import { createTranslations } from './domain/speech/translations.ts';
 import { createVoiceSamples } from './domain/speech/voice-samples.ts';
@@ -60,36 +75,47 @@ import { createActionItems } from './domain/tasks/action-items.ts';
 import { createDueNotices } from './domain/tasks/due-notices.ts';
 import { createGoals } from './domain/tasks/goals.ts';
 import { minuteOf, zoneOfMachine } from './domain/wall-clock.ts';
-import { createTakeIn } from './foreign/take-in.ts';
 import { createNotificationLimit, createRateLimits } from './http/rate-limit.ts';
 import { createServer } from './http/server.ts';
 import { createUploads } from './http/uploads.ts';
-import { createFinalPass, removeFinalPass } from './listen/final-pass.ts';
-import { createImages } from './listen/images.ts';
+import { createImages } from './listen/connection/images.ts';
 import { createLiveAudios } from './listen/live-audio.ts';
-import { createOrphanedAudio, type OrphanedAudio, removeOrphanedAudio } from './listen/orphaned-audio.ts';
-import type { NamedProvider } from './listen/providers.ts';
-import { createQuarantine, removeQuarantined } from './listen/quarantine.ts';
-import { createRecogniser } from './listen/recogniser.ts';
+import { createFinalPass, removeFinalPass } from './listen/recogniser/final-pass.ts';
+import type { NamedProvider } from './listen/recogniser/providers.ts';
+import { createQuarantine, quarantinedBefore, removeQuarantined } from './listen/recogniser/quarantine.ts';
+import { createRecogniser } from './listen/recogniser/recogniser.ts';
+import { createRecordingFiles } from './listen/recordings/recording-files.ts';
+import { createSpeechProfiles } from './listen/recordings/speech-profile.ts';
+import { createTranscribeRecording } from './listen/recordings/transcribe-recording.ts';
+import { createVoiceMessages } from './listen/recordings/voice-messages.ts';
 import { createListen } from './listen/socket.ts';
+import {
+  createOrphanedAudio,
+  type OrphanedAudio,
+  removeOrphanedAudio,
+} from './listen/spool/orphaned-audio.ts';
 import type { Spool } from './listen/spool/spool.ts';
-import { createPhotoFiles } from './photos/photo-files.ts';
-import { createPictures } from './photos/pictures.ts';
 import { createDescribe } from './pipeline/describe.ts';
 import { createFinish } from './pipeline/finish.ts';
 import { createRemember } from './pipeline/remember.ts';
 import { createReprocess } from './pipeline/reprocess.ts';
 import { createUnderstand } from './pipeline/understanding.ts';
 import type { PluginHost } from './plugin-host/plugin-host.ts';
-import { createRecordingFiles } from './recordings/recording-files.ts';
-import { createSpeechProfiles } from './recordings/speech-profile.ts';
-import { createTranscribeRecording } from './recordings/transcribe-recording.ts';
-import { createVoiceMessages } from './recordings/voice-messages.ts';
 import { AppError } from './runtime/errors.ts';
 import { createEvents } from './runtime/events.ts';
+import { freeBytes } from './runtime/files.ts';
 import { createJobs } from './runtime/jobs.ts';
 import type { Log } from './runtime/log.ts';
 import { createMetrics, timedStorage } from './runtime/metrics.ts';
+import { version } from './runtime/version.ts';
+import { createDiskUsage } from './system/disk-usage.ts';
+import { createExamination } from './system/examination.ts';
+import { logLines } from './system/log-lines.ts';
+import { type Catalogue, createModels } from './system/models.ts';
+import { createPluginChanges, describePlugins } from './system/plugins.ts';
+import { createReadiness } from './system/readiness.ts';
+import { createSimulation } from './system/simulation.ts';
+import { createUpdates } from './system/updates.ts';
 
 /** Everything that exists before the first service. */
 export interface Foundation {
@@ -98,21 +124,22 @@ export interface Foundation {
   clock: Clock;
   host: PluginHost;
   outbound: Outbound;
-  /** As its plugin gives it. */
+  /** The storage as its plugin provides it. */
   database: Storage;
   state: ServerState;
+  catalogue: () => Promise<Catalogue>;
 }
 
 export interface ServerState {
-  /** Where the server listens; null until it does. */
+  /** The server's address; null until it listens. */
   url: string | null;
-  /** Everything is up. */
+  /** Whether the start is complete. */
   isReady: boolean;
 }
 
 export type Services = ReturnType<typeof createServices>;
 
-/** Creates all services but those of live connections, which need the audio on the disk: see `createServing`. */
+/** Creates all services except those of live connections, which need the audio on disk: see `createServing`. */
 export function createServices(foundation: Foundation) {
   const { loaded, clock, host, database, state } = foundation;
   const domain = createDomain(foundation);
@@ -138,7 +165,7 @@ export function createServices(foundation: Foundation) {
     recogniserFor: recogniserFor(recognisers, clock, voiceLog),
   });
   const best = () => {
-    const final = finalRecogniser?.() ?? null; // nobody waits for a recording: the better one hears it first
+    const final = finalRecogniser?.() ?? null; // nobody waits for a recording, so the better recogniser hears it first
     return final ? [final, ...recognisers().filter(({ name }) => name !== final.name)] : recognisers();
   };
   const recordingLog = logOf('recordings');
@@ -162,8 +189,47 @@ export function createServices(foundation: Foundation) {
     log: logOf('backup'),
     settings: backupSettings(loaded.config),
   });
-  const status = createStatus({ loaded, host, openings: domain.plugins.openings, users, backups, state });
+  const updates = createUpdates({
+    settings: loaded.config.updates,
+    ...{ dataDir: loaded.config.dataDir, version, clock },
+    fetchUser: foundation.outbound.fetchUser,
+    log: logOf('updates'),
+    tell: senders.serverNotices.update,
+  });
+  const { openings } = domain.plugins;
+  const status = createStatus({ loaded, host, openings, users, backups, updates, state });
   const commands = createCommands({ ...domain, ...senders, backups, status });
+  const models = createModels({
+    dataDir: loaded.config.dataDir,
+    catalogue: foundation.catalogue,
+    log: logOf('models'),
+    chosen: plugin => modelIn(host.options(plugin)?.values),
+    installed: host.retry,
+  });
+  const simulation = createSimulation({ keys: domain.keys, url: () => state.url, environment });
+  const { dataDir } = loaded.config;
+  const system = {
+    readiness: createReadiness({ status, models }),
+    models,
+    simulation,
+    examination: createExamination({
+      request: { ...(loaded.file === null ? {} : { file: loaded.file }), dataDir },
+      environment,
+      clock,
+    }),
+    diskUsage: createDiskUsage({ dataDir, users }),
+    jobs: () => storage.jobs.counts(clock.now()),
+    latency: metrics.latency,
+    plugins: () => describePlugins(host),
+    changePlugin: createPluginChanges({
+      ...{ host, log: logOf('plugins') },
+      async onChanged(name) {
+        if ([loaded.config.embedder, loaded.config.vectors].includes(name)) await domain.embedding.begin();
+      },
+    }),
+    logLines,
+    backups,
+  };
   return {
     ...domain,
     ...pipeline,
@@ -174,11 +240,19 @@ export function createServices(foundation: Foundation) {
     voiceMessages,
     uploads,
     backups,
+    updates,
     commands,
+    system,
   };
 }
 
-/** Jobs of recordings run for hours: apart from the others, and one of each user. */
+/** The model that the options of a plugin name. */
+function modelIn(options: unknown): string | undefined {
+  const { model } = Object(options);
+  return typeof model === 'string' ? model : undefined;
+}
+
+/** Recordings run for hours: they have a job runner of their own, with one job per user. */
 const RECORDINGS_AT_ONCE = { maxRunning: 2, maxOfUser: 1 };
 
 type Domain = ReturnType<typeof createDomain>;
@@ -201,8 +275,9 @@ function createDomain(foundation: Foundation) {
   const storage = timedStorage(database, metrics);
   const events = createEvents();
 
-  const users = createUsers({ storage, clock, identities, events });
-  const signIn = createSignIn({ users, storage, clock, identities });
+  const sessions = createSessions({ storage, clock, events });
+  const users = createUsers({ storage, clock, identities, sessions, events });
+  const signIn = createSignIn({ users, storage, clock, identities, sessions });
   const keys = createKeys({ storage, clock, events });
   const locks = createLocks({ storage });
   const people = createPeople({ storage, clock });
@@ -214,10 +289,12 @@ function createDomain(foundation: Foundation) {
   const credentials = createCredentials({ users, keys, apps, identities });
 
   const { defaults, publicUrl } = notificationSettings(config);
-  const notifications = createNotifications({ storage, clock, defaults, publicUrl });
+  const notifications = createNotifications({ storage, clock, events, defaults, publicUrl });
+  const listening = createListening({ storage, clock, events, notifications });
   const channelAddresses = createChannelAddresses({
     storage,
     clock,
+    events,
     log: logOf('notifications'),
     checkUrl,
     outlets,
@@ -235,6 +312,7 @@ function createDomain(foundation: Foundation) {
     sources: config.sources,
     removePhotoFiles: photoFiles.remove,
   });
+  const marks = createMarks({ storage, clock, events });
   const photos = createPhotos({
     storage,
     clock,
@@ -244,6 +322,25 @@ function createDomain(foundation: Foundation) {
     maxBytesPerUser: config.photos.maxBytesPerUser,
     log: logOf('photos'),
   });
+  const accesses = createAccesses({ storage, clock, log: logOf('accesses') });
+  const retention = createRetention({
+    storage,
+    accesses,
+    clock,
+    log: logOf('retention'),
+    conversations,
+    photos,
+    audio: {
+      before: (userId, before) =>
+        quarantinedBefore(
+          quarantineOf(config),
+          before,
+          async id => (await storage.streams.get(userId, id)) !== null,
+        ),
+      remove: path => rm(path, { force: true }),
+    },
+  });
+  const keptAudios = createKeptAudios({ storage, dir: quarantineOf(config) });
   const recordingFiles = createRecordingFiles(
     join(config.dataDir, 'recordings'),
     config.listen.spool.minFreeBytes,
@@ -296,9 +393,27 @@ function createDomain(foundation: Foundation) {
     clock,
     log: logOf('calendar'),
   });
-  const accountExport = createAccountExport({ storage, conversations, calendarFeed, clock });
+  const media = createAccountMedia({
+    dataDir: config.dataDir,
+    maxPhotoBytes: config.photos.maxBytesPerUser,
+    minFreeBytes: config.listen.spool.minFreeBytes,
+  });
+  const accountExport = createAccountExport({ storage, conversations, calendarFeed, media, clock });
+  const exportFiles = createExportFiles({
+    dataDir: config.dataDir,
+    minFreeBytes: config.listen.spool.minFreeBytes,
+    accountExport,
+    clock,
+    log: logOf('export'),
+  });
   const foreignImports = createForeignImports({ storage, clock, conversations, recordings });
-  const accountImport = createAccountImport({ storage, clock });
+  const accountImport = createAccountImport({ storage, clock, media });
+  const uploadedImports = createUploadedImports({
+    foreignImports,
+    notifications,
+    dir: uploadsOf(config),
+    log: logOf('imports'),
+  });
   const takeIn = createTakeIn({
     accountImport,
     foreignImports,
@@ -331,6 +446,7 @@ function createDomain(foundation: Foundation) {
       await removeQuarantined(quarantineOf(config), ids);
       await removeFinalPass(finalPassOf(config), ids);
       await removeOrphanedAudio(config.dataDir, userId);
+      await exportFiles.removeAll(userId);
     },
   });
 
@@ -344,6 +460,7 @@ function createDomain(foundation: Foundation) {
     events,
     users,
     signIn,
+    sessions,
     keys,
     locks,
     people,
@@ -353,13 +470,18 @@ function createDomain(foundation: Foundation) {
     deliveries,
     credentials,
     notifications,
+    listening,
+    retention,
+    accesses,
     channelAddresses,
     daySummaries,
     weeklyReview,
     devices,
     pictures,
     conversations,
+    marks,
     photos,
+    keptAudios,
     recordingFiles,
     recordings,
     speechSettings,
@@ -376,9 +498,11 @@ function createDomain(foundation: Foundation) {
     calendarFeed,
     calendarSync,
     accountExport,
+    exportFiles,
     foreignImports,
     accountImport,
     takeIn,
+    uploadedImports,
     search,
     embedding,
     categorise,
@@ -410,9 +534,9 @@ function createPipeline(domain: Domain) {
   };
 }
 
-/** Creates everything that leaves the server by itself. */
+/** Creates everything that sends to others without being asked. */
 function createSenders(domain: Domain) {
-  const { storage, clock, logOf, outbound, metrics, events } = domain;
+  const { loaded, storage, clock, logOf, outbound, metrics, events } = domain;
   const { conversations, notifications, actionItems, chat } = domain;
   const { models, webhooks, channel } = domain.plugins;
   const proactive = createProactive({
@@ -449,10 +573,25 @@ function createSenders(domain: Domain) {
     clock,
     log: logOf('day'),
   });
-  return { delivery, testHook, dueNotices, daySummary };
+  const homes = createHomes({
+    storage,
+    notifications,
+    actionItems,
+    events,
+    outlets: domain.plugins.outlets,
+    clock,
+    log: logOf('homes'),
+  });
+  const serverNotices = createServerNotices({
+    ...{ storage, notifications, clock, freeBytes },
+    dataDir: loaded.config.dataDir,
+    noticeBytes: loaded.config.notifications.minFreeBytes,
+    minBytes: loaded.config.listen.spool.minFreeBytes,
+  });
+  return { delivery, testHook, dueNotices, daySummary, homes, serverNotices };
 }
 
-/** Audio of streams that the database does not know. */
+/** Audio of streams that are not in the database. */
 export function orphanedAudioOf({ config, logOf, storage }: Services): OrphanedAudio {
   return createOrphanedAudio({
     dataDir: config.dataDir,
@@ -464,7 +603,7 @@ export function orphanedAudioOf({ config, logOf, storage }: Services): OrphanedA
 /** Creates the live side and the HTTP server over it. */
 export function createServing(services: Services, spool: Spool, orphaned: OrphanedAudio) {
   const { config, clock, logOf, plugins, storage, metrics, events, conversations } = services;
-  const { host, database, state, credentials, delivery, vocabularies, photos, voices } = services;
+  const { host, database, state, credentials, delivery, listening, vocabularies, photos, voices } = services;
   const { rateLimits: limits } = config;
   const log = logOf('listen');
   const quarantine = createQuarantine({
@@ -496,6 +635,7 @@ export function createServing(services: Services, spool: Spool, orphaned: Orphan
     clock,
     log,
     conversations,
+    listening,
     spool,
     orphaned,
     quarantine,
@@ -526,7 +666,7 @@ export function createServing(services: Services, spool: Spool, orphaned: Orphan
   return { finalPass, listen, rateLimits, server };
 }
 
-/** Audio of utterances at which every recogniser failed. */
+/** Audio of utterances for which every recogniser failed. */
 function quarantineOf({ dataDir }: Config): string {
   return join(dataDir, 'untranscribed');
 }
@@ -536,10 +676,10 @@ function uploadsOf({ dataDir }: Config): string {
   return join(dataDir, 'uploads');
 }
 
-/** Pauses of a recogniser that whoever sent a recording waits for, in ms. */
+/** Pauses in ms between attempts of a recogniser while somebody waits for a recording. */
 const SHORT_PAUSES_MS = [100, 500];
 
-/** Creates recognisers for recordings, whose losses are told to nobody. */
+/** Creates recognisers for recordings; nobody is told of their failures. */
 function recogniserFor(recognisers: () => NamedProvider[], clock: Clock, log: Log) {
   const silent = { onLost() {}, onBack() {}, onGone() {} };
   return (language: string, signal: AbortSignal, vocabulary?: () => Promise<readonly string[]>) =>
@@ -556,7 +696,7 @@ function recogniserFor(recognisers: () => NamedProvider[], clock: Clock, log: Lo
     });
 }
 
-/** Audio that the second pass has still to hear. */
+/** Audio that waits for the second pass. */
 function finalPassOf({ dataDir }: Config): string {
   return join(dataDir, 'final-pass');
 }
@@ -573,7 +713,7 @@ function notificationSettings({ notifications, publicUrl }: Config) {
   };
 }
 
-/** Returns access to what plugins provide, asked at each use: a plugin may have been started again. */
+/** Returns access to what plugins provide. It asks at each use, because a plugin may have been restarted. */
 function pluginsOf(host: PluginHost, config: Config, openings: Openings) {
   return {
     identities: createIdentities(() => {
@@ -621,7 +761,7 @@ function recognisers(host: PluginHost, openings: Openings, names: readonly strin
   }));
 }
 
-/** Tells the recogniser of the second pass at the moment of the call; null: none is configured. */
+/** Returns the recogniser of the second pass that is configured now; null: none. */
 function finalRecogniser(host: PluginHost, openings: Openings, config: Config) {
   const { final } = recognisersOf(config);
   return final === null ? null : () => recognisers(host, openings, [final])[0] ?? null;

@@ -9,7 +9,7 @@ interface Output {
 
 const ID = '0199c0de-0000-7000-8000-000000000001';
 
-/** `app`: people's programs, their secrets, and who has them installed. */
+/** `app`: apps, their secrets, and who has installed them. */
 export function addAppCommands(program: Command): void {
   const app = program
     .command('app')
@@ -38,15 +38,15 @@ function addCreate(app: Command): void {
   app
     .command('create <user> <name>')
     .description('create an app owned by an account, and print its secrets; they are shown only once')
-    .option('--webhook-url <url>', 'where it is told what happens')
+    .option('--webhook-url <url>', 'URL that receives its events')
     .option(
       '--triggers <list>',
-      'what it is told: memory_created, transcript_processed, … by commas',
+      'events it receives: memory_created, transcript_processed, …, comma-separated',
       byCommas,
     )
-    .option('--actions <list>', 'what it may be allowed to do: read_conversations, … by commas', byCommas)
-    .option('--scopes <list>', 'what its prompts may hold: user_name, user_facts, … by commas', byCommas)
-    .option('--setup-url <url>', 'asked with ?uid= before it is installed: is it set up?')
+    .option('--actions <list>', 'actions it requests: read_conversations, …, comma-separated', byCommas)
+    .option('--scopes <list>', 'data in its prompts: user_name, user_facts, …, comma-separated', byCommas)
+    .option('--setup-url <url>', 'URL requested with ?uid= before installation: is the setup complete?')
     .option('--description <text>', 'what it is for')
     .option('--json', 'answer as one JSON object')
     .addHelpText(
@@ -115,8 +115,8 @@ function addKeys(app: Command): void {
   app
     .command('keys <app>')
     .description('list the secrets of an app, newest first; create or revoke one')
-    .option('--new', 'make one and print it: it is shown this once')
-    .option('--revoke <id>', 'remove one, at once and for good')
+    .option('--new', 'create one and print it; it is shown only once')
+    .option('--revoke <id>', 'revoke one, at once and for good')
     .option('--json', 'answer as one JSON object')
     .addHelpText(
       'after',
@@ -175,8 +175,8 @@ function addInstall(app: Command): void {
     .description(
       'install an app for an account: it receives events and gets the permissions that it requests',
     )
-    .option('--scopes <list>', 'of what it asks to know only these, by commas', byCommas)
-    .option('--actions <list>', 'of what it asks to do only these, by commas', byCommas)
+    .option('--scopes <list>', 'grant only these of the requested data, comma-separated', byCommas)
+    .option('--actions <list>', 'grant only these of the requested actions, comma-separated', byCommas)
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot app install ada "Tea counter" --scopes user_name')
     .action(async (user: string, given: string, options: InstallOptions, command: Command) => {
@@ -209,7 +209,7 @@ function addUninstall(app: Command): void {
     .addHelpText('after', '\nExample: earshot app uninstall ada "Tea counter"')
     .action(async (user: string, given: string, { json }: Output, command: Command) => {
       const answer = await perform(await settingsOf(command), 'app.uninstall', { user, app: given });
-      print(json, answer, `${user} has ${answer.name} installed no more.`);
+      print(json, answer, `Uninstalled ${answer.name} for ${user}.`);
     });
 }
 

@@ -3,9 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { LoadedConfig } from '../../config/load.ts';
 import { createKey } from '../backup/archive.ts';
-import { backupSettings } from '../backup/backups.ts';
-import { type Backup, createBackup } from '../backup/create.ts';
+import { backUpTo, backupSettings } from '../backup/backups.ts';
+import type { Backup } from '../backup/create.ts';
 import { listBackups } from '../backup/names.ts';
+import { addressOf, isPlace, listPlace, placeAt } from '../backup/places.ts';
 import { callControl, controlPath } from '../control/control.ts';
 import { AppError } from '../runtime/errors.ts';
 import { print, settingsOf } from './in-process.ts';
@@ -22,21 +23,26 @@ export function addBackup(program: Command): void {
   const backup = program
     .command('backup')
     .description('back up everything, also while the server runs; list backups; make a key for encryption')
-    .option('--to <dir>', 'target directory (default: the one in the configuration)')
+    .option(
+      '--to <place>',
+      'target: a directory (default: the one in the configuration), s3://bucket/prefix, or command:',
+    )
     .option('--json', 'answer as one JSON object')
     .addHelpText(
       'after',
       `
 A backup is one file. It holds the database, audio that waits for its text, keys, what plugins keep, and
 the configuration; not the speech models, which can be fetched again. The server makes one each day by
-itself. Keep some on another disk or machine: see backup in the configuration.
+itself. Keep some on another disk or machine: see backup in the configuration. s3://… uses the endpoint and
+the key of backup.s3 there, command: the programs of backup.command.
 
-Example: earshot backup --to /mnt/usb`,
+Example: earshot backup --to /mnt/usb
+Example: earshot backup --to s3://my-backups/earshot`,
     )
     .action(async ({ to, json }: Output & { to?: string }, command: Command) => {
       const loaded = await settingsOf(command);
       if (!json) process.stderr.write('Making a backup ...\n');
-      const made = await make(loaded, to === undefined ? null : resolve(to));
+      const made = await make(loaded, to === undefined || isPlace(to) ? (to ?? null) : resolve(to));
       print(json, { ...made, createdAt: new Date(made.createdAt).toISOString() }, tell(made));
     });
   addList(backup);
@@ -47,10 +53,12 @@ function addList(backup: Command): void {
   backup
     .command('list')
     .description('list the backups, newest first')
+    .option('--from <place>', 'where to look: s3://bucket/prefix, or command: (default: the directory)')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot backup list')
-    .action(async (_options: Output, command: Command) => {
-      const { json } = command.optsWithGlobals<Output>(); // `backup` itself has the option too, and takes it
+    .action(async ({ from }: { from?: string }, command: Command) => {
+      const { json } = command.optsWithGlobals<Output>(); // `backup` itself has the option too, and would take it
+      if (from !== undefined) return listElsewhere(from, json, command);
       const { directory, enabled } = backupSettings((await settingsOf(command)).config);
       const found = await listBackups(directory);
       const rows = found.map(({ file, createdAt, bytes, encrypted }) => [
@@ -66,6 +74,20 @@ function addList(backup: Command): void {
         rows.length === 0 ? none : table(['made', 'size', '', 'file'], rows),
       );
     });
+}
+
+async function listElsewhere(from: string, json: boolean | undefined, command: Command): Promise<void> {
+  const { config } = await settingsOf(command, { orHere: true });
+  const { place } = placeAt(from, backupSettings(config));
+  const copies = await listPlace(place, new AbortController().signal);
+  const rows = copies.map(({ name, createdAt, bytes }) => [
+    ...[instant(createdAt), bytes === null ? '' : size(bytes)],
+    ...[name.endsWith('.age') ? 'encrypted' : '', addressOf(place, name)],
+  ]);
+  const backups = copies.map(each => ({ ...each, createdAt: instant(each.createdAt) }));
+  const text =
+    rows.length === 0 ? `There is no backup in ${place.name}.` : table(['made', 'size', '', 'file'], rows);
+  print(json, { place: place.name, backups }, text);
 }
 
 function addKey(backup: Command): void {
@@ -97,7 +119,7 @@ function keySheet(recipient: string, identity: string): string {
 3. After a disaster:  earshot restore BACKUP --identity earshot-key.txt`;
 }
 
-/** By the running server, or here where none runs. */
+/** Runs in the server, or here where no server runs. */
 async function make(loaded: LoadedConfig, to: string | null): Promise<Backup> {
   const control = controlPath(loaded.config.dataDir);
   if ((await callControl(control, 'backup.begin', { to })) === 'absent') return makeHere(loaded, to);
@@ -111,21 +133,20 @@ async function make(loaded: LoadedConfig, to: string | null): Promise<Backup> {
   }
 }
 
-/** The database stays as it is: a backup from before an update is of the old version. */
+/** Does not migrate the database: a backup from before an update is of the old version. */
 async function makeHere(loaded: LoadedConfig, to: string | null): Promise<Backup> {
   const [{ openStorage }, { createLog }] = await Promise.all([
     import('../app.ts'),
     import('../runtime/log.ts'),
   ]);
-  const { directory, recipients } = backupSettings(loaded.config);
+  const settings = backupSettings(loaded.config);
   const { storage, close } = await openStorage({
     loaded,
     log: createLog({ level: 'silent', format: 'json' }),
   });
   try {
-    return await createBackup({
-      ...{ dataDir: loaded.config.dataDir, configFile: loaded.file, storage, clock: Date, recipients },
-      to: to ?? directory,
+    return await backUpTo(to ?? settings.directory, settings, {
+      ...{ dataDir: loaded.config.dataDir, configFile: loaded.file, storage, clock: Date },
       signal: new AbortController().signal,
     });
   } finally {
@@ -136,7 +157,7 @@ async function makeHere(loaded: LoadedConfig, to: string | null): Promise<Backup
 function tell({ file, bytes, rows, files, encrypted, leftOut }: Backup): string {
   const how = encrypted ? 'encrypted, and read back' : 'read back and checked';
   return `${file}: ${size(bytes)}, ${rows} rows and ${files} files, ${how}.
-${leftOut.map(path => `Left out, as its plugin keeps it to itself: ${path}\n`).join('')}To put it back:  earshot restore ${file}`;
+${leftOut.map(path => `Left out, as its plugin has locked it: ${path}\n`).join('')}To put it back:  earshot restore ${file}`;
 }
 
 function size(bytes: number): string {

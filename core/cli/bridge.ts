@@ -22,20 +22,28 @@ export function addBridge(program: Command): void {
     .description('connect wearables over Bluetooth and stream their audio to the server until Ctrl-C')
     .option(
       '--simulate [file]',
-      'no Bluetooth: a simulated pendant plays this recording, or one that comes along; WAV, or what ffmpeg reads',
+      'no Bluetooth: a simulated pendant plays this recording, or a bundled one; WAV, or any format of ffmpeg',
     )
     .option('--loop', 'play the file repeatedly')
     .option('--json', 'one JSON object per event')
     .addHelpText('after', '\nExample: earshot bridge --simulate')
     .action(async (options: BridgeOptions, command: Command) => {
-      const isElsewhere = settingsHere(command).isSet('bridge.core'); // then it keeps sound in a directory of its own
+      const isElsewhere = settingsHere(command).isSet('bridge.core'); // in that case it keeps audio in a directory of its own
       const settings = isElsewhere ? settingsHere(command) : await settingsOf(command);
       await runBridge(settings, options);
     });
   addBridgeTools(bridge);
 }
 
-/** `bridge pair` and `bridge doctor`. */
+type ControlArguments = [
+  name: string | undefined,
+  control: string | undefined,
+  value: string | undefined,
+  options: object,
+  command: Command,
+];
+
+/** `bridge pair`, `bridge control`, `bridge board` and `bridge doctor`. */
 function addBridgeTools(bridge: Command): void {
   bridge
     .command('pair')
@@ -61,13 +69,44 @@ function addBridgeTools(bridge: Command): void {
       await runProcess(args, process.cwd(), 'inherit');
     });
   bridge
+    .command('control')
+    .argument('[name]', 'name or address of a connected wearable; absent: all of them')
+    .argument('[control]', 'the control to set or run; without it, all controls are listed')
+    .argument('[value]', 'its value')
+    .description('set or do what a connected wearable offers: light, microphone gain, vibration, photos')
+    .addHelpText('after', '\nExample: earshot bridge control Pendant led 20')
+    .action(async (...[name, control, value, , command]: ControlArguments) => {
+      const { config, file } = settingsHere(command);
+      const args = [
+        ...['control', '--data-dir', config.dataDir],
+        ...(file === null ? [] : ['--config', file]),
+        '--',
+        ...[name, control, value].filter(part => part !== undefined),
+      ];
+      await runProcess(args, process.cwd());
+    });
+  bridge
+    .command('board')
+    .argument('<action>', 'add, list or forget')
+    .argument('[name]', 'the board, lower case, as desk')
+    .description('give boards on the local network tokens to stream to the bridge')
+    .addHelpText('after', '\nExample: earshot bridge board add desk')
+    .action(async (action: string, name: string | undefined, _: object, command: Command) => {
+      const { config, file } = settingsHere(command);
+      const settings = [...['--data-dir', config.dataDir], ...(file === null ? [] : ['--config', file])];
+      await runProcess(['board', action, ...(name === undefined ? [] : [name]), ...settings], process.cwd());
+    });
+  bridge
     .command('doctor')
-    .description('examine the Bluetooth adapter, the permission to use it and the library')
+    .description('examine the Bluetooth adapter, bluetoothd, permission, library, and a server elsewhere')
     .addHelpText('after', '\nExample: earshot bridge doctor')
-    .action(() => runProcess(['doctor'], process.cwd()));
+    .action(async (_: object, command: Command) => {
+      const { file } = settingsHere(command);
+      await runProcess(['doctor', ...(file === null ? [] : ['--config', file])], process.cwd());
+    });
 }
 
-/** `device`: what the drivers of wearables are made and tried with. */
+/** `device`: tools for authors of drivers. */
 export function addDevice(program: Command): void {
   const device = program
     .command('device')
@@ -128,7 +167,7 @@ async function runBridge({ file, dir, config }: LoadedConfig, options: BridgeOpt
   await runProcess(args, dir);
 }
 
-/** @param input `inherit`: it asks a person, so it stays with the terminal */
+/** @param input `inherit`: the command asks a person, so it keeps the terminal */
 async function runProcess(
   args: string[],
   cwd: string,
@@ -137,8 +176,8 @@ async function runProcess(
   const child = spawn(process.execPath, [BRIDGE, ...args], {
     cwd,
     env: environment,
-    stdio: [input, 'inherit', 'inherit', 'ipc'], // the channel tells it that we are gone, whatever ended us
-    detached: input === 'ignore', // a Ctrl-C in the terminal reaches it once, through us
+    stdio: [input, 'inherit', 'inherit', 'ipc'], // it ends when the channel closes, however this process ended
+    detached: input === 'ignore', // otherwise a Ctrl-C in the terminal would reach it twice
   });
   const pass = (signal: NodeJS.Signals) => child.kill(signal);
   for (const signal of SIGNALS) process.on(signal, pass);

@@ -5,7 +5,7 @@ import { ServerEvent, WireSegment } from '../listen/protocol.ts';
 import { AppError } from '../runtime/errors.ts';
 import type { Packet } from './stream/recording.ts';
 
-/** A conversation that was finished while we listened. */
+/** A conversation that ended while the client listened. */
 export interface Finished {
   id: string;
   title: string;
@@ -13,7 +13,7 @@ export interface Finished {
 }
 
 export interface Outcome {
-  /** In their last form, in order. */
+  /** Segments in their final form, in order. */
   segments: WireSegment[];
   conversations: Finished[];
 }
@@ -24,16 +24,16 @@ interface Options {
   /** API key or ID token. */
   credential: string;
   packets: Iterable<Packet>;
-  /** How many times faster than real time. */
+  /** Speed of sending, as a multiple of real time. */
   speed: number;
-  /** Silence after the last packet, which may end the conversation, before it is ended in any case. */
+  /** Silence after the last packet, which may end the conversation before the client does. */
   silenceMs: number;
-  /** How long after the last packet the conversation may take to be finished. */
+  /** Time limit from the last packet to the end of processing. */
   patienceMs: number;
   onEvent(event: ServerEvent | WireSegment[]): void;
 }
 
-/** A byte too short to be audio: it shows that we are there. */
+/** A message too short to be audio, which keeps the connection alive. */
 const KEEP_ALIVE = new Uint8Array(1);
 const KEEP_ALIVE_MS = 10_000;
 
@@ -74,7 +74,7 @@ async function converse(socket: WebSocket, options: Options, progress: Progress)
   const keepAlive = setInterval(() => socket.send(KEEP_ALIVE), KEEP_ALIVE_MS);
   const patience = AbortSignal.timeout(options.patienceMs);
   try {
-    await sleep(options.silenceMs); // as from a device that hears nothing more
+    await sleep(options.silenceMs); // as a device would that hears nothing more
     await send(socket, JSON.stringify({ type: 'finish_conversation' }));
     await Promise.race([progress.finished, failWhen(patience, progress)]);
   } finally {
@@ -99,14 +99,14 @@ function failWhen(patience: AbortSignal, progress: Progress): Promise<void> {
 
 type Progress = ReturnType<typeof createProgress>;
 
-/** Tracks what the server reported, and whether everything sent has come back in finished conversations. */
+/** Tracks what the server reported, and whether everything sent is in finished conversations. */
 function createProgress({ onEvent }: Options) {
   const ready = Promise.withResolvers<void>();
   const done = Promise.withResolvers<void>();
   const segments = new Map<string, WireSegment>();
   const conversations: Finished[] = [];
   const unfinished = new Set<string>();
-  let isOpen = false; // segments came that belong to no finished conversation
+  let isOpen = false; // segments arrived that belong to no finished conversation
   let isAllHeard = false;
   let failure: string | null = null;
 
@@ -139,11 +139,11 @@ function createProgress({ onEvent }: Options) {
     ready: ready.promise,
     isQuiet,
     failure: () => failure,
-    /** Resolves when all that was sent is stored and its conversations are finished. */
+    /** Resolves when everything sent is stored and its conversations are finished. */
     finished: done.promise,
     take(text: string) {
       const message = parseMessage(text);
-      if (message === null) return; // from a newer server
+      if (message === null) return; // an event of a newer server
       if (Array.isArray(message)) onSegments(message);
       else onServerEvent(message);
       onEvent(message);

@@ -7,12 +7,12 @@ import { AppError } from '../runtime/errors.ts';
 /** Data directory of the systemd service that docs/systemd.md describes. */
 export const SERVICE_DIRECTORY = '/var/lib/earshot';
 
-/** Each is there once a server was started: the database may lie elsewhere, on Postgres. */
+/** Files that exist once a server was started: the database itself may be elsewhere, on Postgres. */
 const TRACES = ['control.sock', 'earshot.db', 'audio', 'plugins/local'];
 
 interface Place {
   loaded: LoadedConfig;
-  /** For people, where nobody has named it: `the systemd service's`. */
+  /** Description for people where nobody has named it: `the systemd service's`. */
   why: string;
 }
 
@@ -46,7 +46,7 @@ export async function findData(
   throw noData(`${here.config.dataDir}, nor in ${service}`);
 }
 
-/** With the service's own configuration, where no other one is in force. */
+/** Uses the service's own configuration, unless another one applies. */
 function at(dataDir: string, here: LoadedConfig, load: (cwd?: string) => LoadedConfig): LoadedConfig {
   const loaded = here.file === null && isReadable(dataDir) ? load(dataDir) : here;
   return { ...loaded, config: { ...loaded.config, dataDir } };
@@ -100,6 +100,6 @@ async function codeOf(looking: Promise<unknown>): Promise<string | null> {
 function noData(where: string): AppError {
   return new AppError(
     'not_found',
-    `There is no Earshot in ${where}: earshot serve makes one, or name its data directory with --data-dir`,
+    `There is no Earshot in ${where}: earshot serve creates one; or name its data directory with --data-dir`,
   );
 }

@@ -5,31 +5,31 @@ import { join, relative } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { AppError } from '../runtime/errors.ts';
 
-/** Files of a data directory beside the database, and how a move treats them. Paths are relative to it. */
+/** Files of a data directory beside the database, and how `move` treats them. Paths are relative to it. */
 export interface DataFiles {
-  /** Is it one directory before and after? Then nothing has to be carried over. */
+  /** Whether source and target are the same directory, so that nothing has to be copied. */
   stays: boolean;
-  /** The plugins' own: the key that signs ID tokens, speech models. */
+  /** Files of the plugins: the key that signs ID tokens, speech models. */
   carried: string[];
   left: { path: string; why: string }[];
 }
 
-/** Where the plugins have their directories. */
+/** Directory that contains those of the plugins. */
 const PLUGINS = 'plugins';
 
 const LEFT = [
   {
     path: 'bridge',
-    why: 'sound that waits for the server, and a key: keep its bridge on the old directory until it is sent',
+    why: 'audio that waits for the server, and a key: keep its bridge on the old directory until it is sent',
   },
   {
     path: 'audio',
-    why: 'sound that waits for its text: start the server on the old database once more, until none is left',
+    why: 'audio that waits for transcription: start the server on the old database once more, until none is left',
   },
   { path: 'backups', why: 'of the old database' },
 ];
 
-/** Looks only. Rejects with `conflict` where a file would have to replace another one. */
+/** Plans without changing anything. Rejects with `conflict` where a file would replace another one. */
 export async function planFiles(oldDir: string, newDir: string): Promise<DataFiles> {
   if (await isSame(oldDir, newDir)) return { stays: true, carried: [], left: [] };
   const carried: string[] = [];
@@ -43,7 +43,7 @@ export async function planFiles(oldDir: string, newDir: string): Promise<DataFil
   return { stays: false, carried, left };
 }
 
-/** Copies what was planned, with its modes; nothing is replaced. */
+/** Copies the planned files with their modes; nothing is replaced. */
 export async function carryOver({ carried }: DataFiles, oldDir: string, newDir: string): Promise<void> {
   if (carried.length === 0) return;
   await cp(join(oldDir, PLUGINS), join(newDir, PLUGINS), { recursive: true, force: false });

@@ -9,7 +9,7 @@ interface Output {
 
 type Shown = Result<'hook.list'>[number];
 
-/** `hook`: where an account's own programs are told what happens. */
+/** `hook`: webhooks, which tell an account's own programs what happens. */
 export function addHookCommands(program: Command): void {
   const hook = program
     .command('hook')

@@ -24,7 +24,7 @@ type Shown = Result<'recording.show'>;
 const POLL_MS = 500;
 const MINUTE_MS = 60_000;
 
-/** `import-audio`: recordings of hours become conversations. */
+/** `import-audio`: turns recordings of hours into conversations. */
 export function addImportAudio(program: Command): void {
   program
     .command('import-audio <files...>')
@@ -76,7 +76,7 @@ async function request(file: string, options: Options): Promise<Args<'recording.
   };
 }
 
-/** In the time zone of this machine, where it names none. */
+/** Uses this machine's time zone where the time names none. */
 function instantOf(text: string): number {
   const at = Date.parse(text);
   if (Number.isNaN(at))
@@ -84,7 +84,7 @@ function instantOf(text: string): number {
   return at;
 }
 
-/** In the running server, or, where none runs, here on its data. */
+/** Runs in the server, or, where none runs, here on its data. */
 async function addAll(loaded: LoadedConfig, wanted: Args<'recording.add'>[]) {
   const control = controlPath(loaded.config.dataDir);
   const added: Shown[] = [];
@@ -131,7 +131,7 @@ async function ended(
   return results;
 }
 
-/** On one line of a terminal, which the next one replaces. */
+/** Shows progress on one line of the terminal, which is overwritten. */
 function showProgress({ name, heardMs, durationMs }: Shown): void {
   if (!process.stderr.isTTY) return;
   const done =

@@ -26,15 +26,18 @@ export async function settingsOf(
   return loaded;
 }
 
-/** The configuration for what may make the data directory: the one that is named, or the folder's own. */
+/**
+ * Returns the configuration for commands that may create the data directory: the named one, or that of the working
+ * directory.
+ */
 export function settingsHere(command: Command): LoadedConfig {
   const { config, dataDir } = command.optsWithGlobals<{ config?: string; dataDir?: string }>();
   return loadConfig({ env: environment, file: config, overrides: { dataDir } });
 }
 
 /**
- * Does a command in the running server, or, where none runs, here on its data. The answer is fit to be printed: its
- * texts, which others may have written, have no control characters.
+ * Runs a command in the server or, where none runs, here on its data. Control characters are removed from the texts
+ * of its result, which others may have written, so that it can be printed.
  */
 export async function perform<C extends CommandName>(
   loaded: LoadedConfig,
@@ -51,7 +54,7 @@ const performHere = <C extends CommandName>(
   args: Args<C>,
 ): Promise<Result<C>> => withCommands(loaded, commands => commands[command](args));
 
-/** Does work with the commands, here on the data, while no server runs. */
+/** Runs work with the commands here, on the data, while no server runs. */
 export async function withCommands<T>(
   loaded: LoadedConfig,
   work: (commands: Commands) => Promise<T>,
@@ -59,7 +62,7 @@ export async function withCommands<T>(
   const [{ createApp }, { createLog }] = await Promise.all([
     import('../app.ts'),
     import('../runtime/log.ts'),
-  ]); // much to load
+  ]); // imported late: it loads much
   const app = await createApp({ loaded, log: createLog({ level: 'silent', format: 'json' }) });
   try {
     return await work(app.commands);
@@ -68,7 +71,7 @@ export async function withCommands<T>(
   }
 }
 
-/** Prints an answer: as one JSON object, or in words. */
+/** Prints a result: as one JSON object, or in words. */
 export function print(json: boolean | undefined, answer: unknown, words: string): void {
   process.stdout.write(`${json ? JSON.stringify(answer) : forTerminal(asCalled(words))}\n`);
 }

@@ -10,14 +10,14 @@ import { findServer } from './running-server.ts';
 const PROTOCOL = '2025-06-18';
 const CALL_MS = 60_000;
 
-/** Passes what a client asks on standard input to the server's `/mcp`. Resolves when the client has gone. */
+/** Forwards what a client sends on standard input to the server's `/mcp`. Resolves when the client has gone. */
 export async function serveMcp(options: McpOptions, loaded: LoadedConfig): Promise<void> {
   const ask = createAsk(options, loaded);
   const instructions = await ask('initialize', {
     protocolVersion: PROTOCOL,
     capabilities: {},
     clientInfo: { name: 'earshot mcp', version },
-  }); // tells at once what is wrong with the address or the credential
+  }); // reports a wrong address or credential at once
   const info = { name: 'earshot', title: 'Earshot', version };
   const settings = { capabilities: { tools: {} }, instructions: String(instructions.instructions) };
   const handle = serveStdio(() => {
@@ -52,7 +52,7 @@ function createAsk(options: McpOptions, loaded: LoadedConfig) {
     });
   }
 
-  /** Once more where the server was started again meanwhile, or the token has expired. */
+  /** Retries once where the server was restarted meanwhile, or the token has expired. */
   async function postAgain(body: string): Promise<Response> {
     const answer = await post(body).catch(() => null);
     if (answer && answer.status !== 401) return answer;
@@ -81,7 +81,7 @@ interface Message {
   detail?: unknown;
 }
 
-/** An answer is JSON, or one event that holds it. */
+/** Parses a response: JSON, or one event that holds it. */
 async function messageOf(answer: Response): Promise<Message> {
   const text = await answer.text();
   if (!answer.headers.get('Content-Type')?.startsWith('text/event-stream')) return JSON.parse(text);

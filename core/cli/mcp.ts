@@ -6,7 +6,9 @@ export interface McpOptions extends ServerOptions {
   write?: boolean;
 }
 
-/** `mcp`: the tools of the server for a language model's program that starts its tools itself. */
+/**
+ * `mcp`: offers the server's tools over standard input and output, for programs that start their tools themselves.
+ */
 export function addMcp(program: Command): void {
   program
     .command('mcp')
@@ -19,7 +21,7 @@ export function addMcp(program: Command): void {
     .option('--url <url>', 'a server elsewhere, http://host:port; needs --key')
     .addHelpText('after', '\nExample: earshot mcp --user ada')
     .action(async (options: McpOptions, command: Command) => {
-      const { serveMcp } = await import('./mcp-stdio.ts'); // loads the protocol's library
+      const { serveMcp } = await import('./mcp-stdio.ts'); // imported late: it loads the protocol's library
       await serveMcp(options, await settingsOf(command, { orHere: options.url !== undefined }));
     });
 }

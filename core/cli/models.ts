@@ -1,12 +1,9 @@
-import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { type LoadedConfig, sttNames } from '../../config/load.ts';
-import { nearest } from '../../config/nearest.ts';
 import {
   fetchModel,
-  isComplete,
   isLanguageModel,
   type Model,
   megabytes,
@@ -14,28 +11,17 @@ import {
   removeModel,
   sizeOfModel,
 } from '../../config/setup/model.mjs';
-import { coresFor, memoryOf, proposalFor, tellProposal, thisMachine } from '../../config/setup/proposal.mjs';
+import { proposalFor, tellProposal, thisMachine } from '../../config/setup/proposal.mjs';
 import { AppError } from '../runtime/errors.ts';
+import { type Catalogue, findModel, listModels, type ModelEntry, readCatalogue } from '../system/models.ts';
 import { print, settingsOf } from './in-process.ts';
 import { table } from './table.ts';
-
-interface Catalogue {
-  /** By plugin. */
-  defaults: Record<string, string>;
-  models: Record<string, Model>;
-  /** For a second pass, the best one first. */
-  proposals?: string[];
-  /** Where the figures are from, and what they mean. */
-  sources?: { wordErrors: string };
-}
 
 interface Output {
   json?: boolean;
 }
 
-const CATALOGUE = new URL('../../config/models.json', import.meta.url);
-
-/** `models list`, `models pull`, `models remove`: what the recognisers of this machine need. */
+/** `models list`, `models pull`, `models remove`: models for the recognisers of this machine. */
 export function addModels(program: Command): void {
   const models = program
     .command('models')
@@ -55,7 +41,7 @@ function addList(models: Command): void {
     .action(async ({ json }: Output, command: Command) => {
       const { dataDir } = (await settingsOf(command, { orHere: true })).config;
       const catalogue = await readCatalogue();
-      const entries = await list(dataDir, catalogue);
+      const entries = await listModels(dataDir, catalogue);
       print(json, { models: entries, sources: catalogue.sources }, tell(entries, catalogue));
     });
 }
@@ -94,31 +80,9 @@ function addRemove(models: Command): void {
     });
 }
 
-async function list(dataDir: string, { defaults, models }: Catalogue) {
-  return Promise.all(
-    Object.entries(models).map(async ([name, model]) => ({
-      name,
-      plugin: model.plugin,
-      languages: model.languages,
-      bytes: sizeOfModel(model),
-      licence: model.licence,
-      about: model.about,
-      live: model.live ?? false,
-      punctuation: model.punctuation ?? false,
-      wordErrors: model.wordErrors ?? null,
-      /** For planning, not measured. */
-      memoryBytes: memoryOf(model),
-      cores: coresFor(model),
-      installed: await isComplete(model, modelDirectory(dataDir, name, model)),
-      default: Object.values(defaults).includes(name),
-    })),
-  );
-}
-type Entry = Awaited<ReturnType<typeof list>>[number];
-
 const HEADINGS = ['name', 'plugin', 'text comes', 'languages', 'wrong words', 'size', 'memory', 'cores'];
 
-function tell(entries: readonly Entry[], catalogue: Catalogue): string {
+function tell(entries: readonly ModelEntry[], catalogue: Catalogue): string {
   const machine = thisMachine();
   const proposal = proposalFor(catalogue, machine);
   return [
@@ -130,7 +94,7 @@ function tell(entries: readonly Entry[], catalogue: Catalogue): string {
   ].join('\n');
 }
 
-function rowOf(entry: Entry): string[] {
+function rowOf(entry: ModelEntry): string[] {
   const { wordErrors, live, punctuation } = entry;
   return [
     entry.name,
@@ -156,19 +120,12 @@ function languagesOf(languages: readonly string[]): string {
 }
 
 async function find(name: string): Promise<{ model: Model; isDefault: boolean }> {
-  const { defaults, models } = await readCatalogue();
-  const model = Object.hasOwn(models, name) ? models[name] : undefined;
-  if (model) return { model, isDefault: Object.values(defaults).includes(name) };
-  const meant = nearest(name, Object.keys(models));
-  const hint = meant === null ? 'earshot models list shows what there is' : `did you mean ${meant}?`;
-  throw new AppError('not_found', `there is no model ${name}; ${hint}`);
+  const catalogue = await readCatalogue();
+  const isDefault = Object.values(catalogue.defaults).includes(name);
+  return { model: findModel(name, catalogue), isDefault };
 }
 
-async function readCatalogue(): Promise<Catalogue> {
-  return JSON.parse(await readFile(CATALOGUE, 'utf8'));
-}
-
-/** Errors of this machine, for which carrying files by hand would not help. */
+/** Errors of this machine, for which copying files by hand would not help. */
 const LOCAL_FAULTS = /^E(ACCES|NOSPC|NOTDIR|PERM|ROFS)$/;
 
 async function pull(name: string, model: Model, directory: string): Promise<void> {
@@ -197,7 +154,10 @@ function filesByHand({ files }: Model, directory: string): string {
   return `${all.map(({ name }) => name).join(', ')} from ${base} to ${directory}`;
 }
 
-/** The plugin of a second pass beside the one of live speech: models that do not answer live are for it. */
+/**
+ * Plugin for the second pass that corresponds to one for live speech: it runs models that are too slow for live
+ * speech.
+ */
 const SECOND_PASS: Readonly<Record<string, string>> = { 'sherpa-onnx': 'sherpa-final' };
 
 /** Describes the configuration, if any, that makes the server use the model. */

@@ -11,7 +11,7 @@ interface Options {
   json?: boolean;
 }
 
-/** `move`: everything from the database of this configuration into the database of another one. */
+/** `move`: copies everything from the configured database into another one. */
 export function addMove(program: Command): void {
   program
     .command('move')
@@ -45,7 +45,7 @@ async function refuseServed(dataDir: string): Promise<void> {
 
 async function moveData(source: LoadedConfig, target: LoadedConfig): Promise<Answer> {
   const [{ openStorage }, { createLog }, { move }] = await Promise.all([
-    import('../app.ts'), // much to load
+    import('../app.ts'), // imported late: it loads much
     import('../runtime/log.ts'),
     import('../control/move.ts'),
   ]);
@@ -68,7 +68,7 @@ async function moveData(source: LoadedConfig, target: LoadedConfig): Promise<Ans
       target: await open(target),
       onProgress: createReporter(),
       async finish() {
-        await refuseServers(); // one may have been started meanwhile
+        await refuseServers(); // a server may have been started meanwhile
         await carryOver(files, oldDir, newDir);
       },
     });
@@ -78,7 +78,7 @@ async function moveData(source: LoadedConfig, target: LoadedConfig): Promise<Ans
   }
 }
 
-/** A line each few seconds, where a move takes so long that one wonders. */
+/** Prints a line every few seconds, where a move takes that long. */
 function createReporter(): (progress: MoveProgress) => void {
   let toldAt = performance.now();
   return ({ table, step, done, total }) => {

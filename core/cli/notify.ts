@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Result } from '../control/commands.ts';
-import { AppError } from '../runtime/errors.ts';
+import { addressOf, placeOf } from './address-fields.ts';
 import { perform, print, settingsOf } from './in-process.ts';
 import { readSecret } from './secret-input.ts';
 import { table } from './table.ts';
@@ -9,7 +9,10 @@ interface Output {
   json?: boolean;
 }
 
-/** `notify channels`, `add`, `list`, `test`, `enable`, `disable` and `remove`: where an account is told of notifications. */
+/**
+ * `notify channels`, `add`, `list`, `test`, `enable`, `disable` and `remove`: addresses for an account's
+ * notifications.
+ */
 export function addNotify(program: Command): void {
   const notify = program
     .command('notify')
@@ -72,25 +75,6 @@ interface AddOptions extends Output {
   secret?: string;
 }
 
-/** `name=text`, or `name:=JSON` for what is no text. */
-function addressOf(fields: string[]): Record<string, unknown> {
-  const entries = fields.map(field => {
-    const [, name = '', sign, value = ''] = /^([^=:]+)(:?=)(.*)$/s.exec(field) ?? [];
-    if (sign === '=') return [name, value];
-    if (sign === ':=') return [name, fromJson(name, value)];
-    throw new AppError('invalid_request', `"${field.slice(0, 20)}" is no field: write name=value`);
-  });
-  return Object.fromEntries(entries);
-}
-
-function fromJson(name: string, text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new AppError('invalid_request', `${name}:= is followed by JSON; write ${name}=text for a text`);
-  }
-}
-
 function addList(notify: Command): void {
   notify
     .command('list <user>')
@@ -107,14 +91,6 @@ function addList(notify: Command): void {
       const none = `Nowhere yet: earshot notify add ${user} <channel>`;
       print(json, { addresses }, addresses.length === 0 ? none : words);
     });
-}
-
-/** Where it goes, field by field; of secrets only that there is one. */
-function placeOf({ address, secrets }: Pick<Result<'notify.list'>[number], 'address' | 'secrets'>): string[] {
-  const shown = Object.entries(address).map(
-    ([field, value]) => `${field}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
-  );
-  return [...shown, ...secrets.map(field => `${field}=***`)];
 }
 
 function addTest(notify: Command): void {

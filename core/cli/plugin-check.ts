@@ -14,18 +14,15 @@ interface CheckOptions {
   json?: boolean;
 }
 
-/** `plugin check`: what a plugin does right and wrong, for who writes one. */
-export function addPluginCheck(program: Command): void {
-  program
-    .command('plugin')
-    .description('for authors of plugins')
-    .addHelpText('after', '\nExample: earshot plugin check ./acme-stt.mjs')
+/** `plugin check`: checks a plugin, for its author. */
+export function addPluginCheck(plugin: Command): void {
+  plugin
     .command('check <path>')
     .description('check a plugin, given as a file or an npm package, against its contract')
     .option('--options <file>', "YAML file with the plugin's options")
     .option(
       '--address <file>',
-      'YAML file with an address, for a channel: about 30 notifications are sent to it',
+      'YAML file with an address, for a channel (about 30 notifications are sent to it) or a calendar (about 15 entries are made)',
     )
     .option('--language <code>', 'a language that the plugin supports', 'en')
     .option('--speech <file>', 'a recording in that language, instead of our own; may be repeated', add, [])
@@ -39,7 +36,7 @@ export function addPluginCheck(program: Command): void {
       if (options.json) process.stdout.write(`${JSON.stringify({ ok: failed === 0, findings })}\n`);
       if (failed === 0 && !options.json) process.stdout.write(`${path}: ${summary(findings)}\n`);
       if (failed === 0) return;
-      throw new AppError('invalid_input', `${path}: ${failed} of ${findings.length} checks failed`);
+      throw new AppError('invalid_input', `${path}: ${failed} of ${countOf(findings)} checks failed`);
     });
 }
 
@@ -68,10 +65,15 @@ function summary(findings: readonly Finding[]): string {
   return doubtful === 0 ? passed : `${passed}, ${doubtful} with a warning (!)`;
 }
 
-const SIGNS: Record<Verdict, string> = { ok: '✓', warning: '!', failed: '✗' };
+/** Counts also those that were not run. */
+function countOf(findings: readonly Finding[]): number {
+  return findings.reduce((sum, { skipped = 1 }) => sum + skipped, 0);
+}
+
+const SIGNS: Record<Verdict, string> = { ok: '✓', warning: '!', failed: '✗', skipped: '–' };
 
 function render({ group, title, verdict, detail }: Finding): string {
-  return `${SIGNS[verdict]} ${group}: ${title}${detail === '' ? '' : `\n    ${detail}`}`;
+  return `${SIGNS[verdict]} ${group}: ${title}${detail === '' ? '' : `\n    ${detail.replaceAll('\n', '\n    ')}`}`;
 }
 
 function add(value: string, before: string[]): string[] {

@@ -1,10 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { environment } from '../../config/load.ts';
 import type { CheckMessage, CheckRequest, Finding } from '../../plugins/kit/suites/report.ts';
-import { runGuarded } from './guarded.ts';
+import { runGuarded } from '../runtime/guarded.ts';
 
-/** Tries a plugin, in a directory that is gone afterwards. Each finding is told when it is there. */
+/** Tries a plugin in a temporary directory. Each finding is reported as soon as it is known. */
 export async function tryPlugin(
   request: Omit<CheckRequest, 'scratch'>,
   { limitMs, onFinding }: { limitMs: number; onFinding(finding: Finding): void },
@@ -20,9 +21,10 @@ export async function tryPlugin(
     const broken = await runGuarded({
       entry: 'plugins/kit/check/main',
       request: { ...request, scratch },
+      environment,
       limitMs,
       onMessage(sent) {
-        const message = sent as CheckMessage; // our own process sends nothing else
+        const message = sent as CheckMessage; // only Earshot's own process sends messages
         if (message.type === 'begin') now = message;
         if (message.type === 'finding') add(message.finding);
       },

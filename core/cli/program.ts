@@ -16,10 +16,13 @@ import { addMcp } from './mcp.ts';
 import { addModels } from './models.ts';
 import { addMove } from './move.ts';
 import { addNotify } from './notify.ts';
-import { addPluginCheck } from './plugin-check.ts';
+import { addPauseCommands } from './pause.ts';
+import { addPlugin } from './plugin.ts';
 import { addRecogniser } from './recogniser.ts';
 import { addRestore } from './restore.ts';
+import { addRetention } from './retention.ts';
 import { addServe } from './serve.ts';
+import { addService } from './service/service.ts';
 import { addSetup } from './setup.ts';
 import { addStatus } from './status.ts';
 import { addStream } from './stream/stream.ts';
@@ -31,7 +34,7 @@ import { addVoiceCommands } from './voice.ts';
 const EXIT = { done: 0, failure: 1, usage: 2 };
 
 /**
- * The command line: does what `argv` says and resolves to the exit status. An error is one line on standard error.
+ * Runs the command line `argv` and resolves to the exit status. An error is one line on standard error.
  * @param argv without the executable and the script
  */
 export async function run(argv: string[]): Promise<number> {
@@ -47,7 +50,7 @@ export async function run(argv: string[]): Promise<number> {
   }
 }
 
-/** The commands with their help, as `run` parses them. */
+/** Defines the commands with their help, as `run` parses them. */
 export function createProgram(): Command {
   const program = new Command('earshot')
     .description('A self-hosted platform for AI wearables.')
@@ -57,11 +60,12 @@ export function createProgram(): Command {
     .configureOutput({
       writeOut: text => process.stdout.write(asCalled(text)),
       outputError: text => complain(text.replace(/^error: /, '')),
-      writeErr() {}, // would be the whole help, where a command is missing
+      writeErr() {}, // Commander would print the whole help where a command is missing
     })
     .exitOverride()
     .addHelpText('after', '\nExample: earshot serve');
   addServe(program);
+  addService(program);
   addSetup(program);
   addRecogniser(program);
   addBridge(program);
@@ -74,12 +78,14 @@ export function createProgram(): Command {
   addHookCommands(program);
   addVocabularyCommands(program);
   addVoiceCommands(program);
+  addPauseCommands(program);
+  addRetention(program);
   addAppCommands(program);
   addCalendarCommands(program);
   addStatus(program);
   addModels(program);
   addDoctor(program);
-  addPluginCheck(program);
+  addPlugin(program);
   addBackup(program);
   addRestore(program);
   addMove(program);

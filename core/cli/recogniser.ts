@@ -17,7 +17,7 @@ interface Options {
 const LEAST_TOKEN_CHARACTERS = 16;
 const TOKEN = /^[\x21-\x7e]+$/;
 
-/** `recogniser`: the recognisers of this machine, for Earshot and Home Assistant on others. */
+/** `recogniser`: serves this machine's recognisers to Earshot and Home Assistant on others. */
 export function addRecogniser(program: Command): void {
   program
     .command('recogniser')
@@ -53,7 +53,7 @@ export function addRecogniser(program: Command): void {
       const [{ serveRecognisers }, { createLog }] = await Promise.all([
         import('../serve.ts'),
         import('../runtime/log.ts'),
-      ]); // much to load
+      ]); // imported late: it loads much
       const isClean = await serveRecognisers(loaded, createLog(loaded.config.log), {
         ...{ host, port, token },
         wyoming: wyoming === undefined ? null : { host: wyomingHost, port: wyoming },

@@ -1,7 +1,10 @@
-import { readFile } from 'node:fs/promises';
-import { basename, join, resolve } from 'node:path';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Manifest } from '../backup/archive.ts';
+import { backupSettings } from '../backup/backups.ts';
+import { fetchBackup } from '../backup/fetch.ts';
+import { isPlace } from '../backup/places.ts';
 import { inspectBackup, restoreBackup } from '../backup/restore.ts';
 import { controlPath, isServed } from '../control/control.ts';
 import { AppError } from '../runtime/errors.ts';
@@ -16,7 +19,7 @@ interface Options {
 
 const MAX_KEY_BYTES = 64 * 1024;
 
-/** `restore`: a data directory out of a backup. */
+/** `restore`: creates a data directory from a backup. */
 export function addRestore(program: Command): void {
   program
     .command('restore <backup>')
@@ -32,32 +35,57 @@ The server has to be stopped. Everything is unpacked and checked beside the data
 replaced at once, or stays as it is. The database is put back as SQLite, also one that was on Postgres:
 earshot move takes it into an empty Postgres.
 
+s3://bucket/prefix/NAME and command:NAME are fetched first, the newest one where NAME is left out; the endpoint
+and key, or the program, are those of backup in the configuration or the environment.
+
 Example: earshot restore earshot-2026-11-22T033000Z.tar.zst --data-dir /var/lib/earshot`,
     )
-    .action(async (file: string, options: Options, command: Command) => {
-      const backup = resolve(file);
-      const identity = options.identity === undefined ? null : await readKey(options.identity);
-      if (options.dryRun) {
-        const manifest = await inspectBackup(backup, identity);
-        return print(options.json, { ...summary(manifest), dryRun: true }, tellContents(manifest));
-      }
-      const { dataDir } = (await settingsOf(command, { orHere: true })).config;
-      if (await isServed(controlPath(dataDir)))
-        throw new AppError('conflict', `A server runs on ${dataDir}; stop it first`);
-      if (!options.json) process.stderr.write('Unpacking and checking ...\n');
-      const target = resolve(dataDir);
-      const { manifest, replaced } = await restoreBackup({
-        ...{ file: backup, identity, dataDir: target, replace: options.replace === true },
-      });
-      print(
-        options.json,
-        { ...summary(manifest), dataDir: target, replaced },
-        tell(manifest, target, replaced),
-      );
-    });
+    .action((file: string, options: Options, command: Command) =>
+      isPlace(file) ? restoreFetched(file, options, command) : restore(resolve(file), options, command),
+    );
 }
 
-/** The line of an age key file that is the key; the others are comments. */
+/** Downloads a backup next to the data directory, where there is the room that a restore needs anyway. */
+async function restoreFetched(from: string, options: Options, command: Command): Promise<void> {
+  const { config } = await settingsOf(command, { orHere: true });
+  const parent = dirname(resolve(config.dataDir));
+  const folder = await mkdtemp(join(parent, '.earshot-fetched-')).catch(cause => {
+    throw new AppError('config_error', `${parent} has to be there, and writable (${cause.code})`, { cause });
+  });
+  const interrupted = new AbortController();
+  const interrupt = () => interrupted.abort(new AppError('unavailable', 'Interrupted; nothing was changed'));
+  process.once('SIGINT', interrupt);
+  try {
+    if (!options.json) process.stderr.write(`Fetching from ${from} ...\n`);
+    const file = join(folder, 'backup');
+    const name = await fetchBackup(from, file, backupSettings(config), interrupted.signal);
+    if (!options.json) process.stderr.write(`It is ${name}.\n`);
+    process.removeListener('SIGINT', interrupt);
+    await restore(file, options, command);
+  } finally {
+    process.removeListener('SIGINT', interrupt);
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function restore(backup: string, options: Options, command: Command): Promise<void> {
+  const identity = options.identity === undefined ? null : await readKey(options.identity);
+  if (options.dryRun) {
+    const manifest = await inspectBackup(backup, identity);
+    return print(options.json, { ...summary(manifest), dryRun: true }, tellContents(manifest));
+  }
+  const { dataDir } = (await settingsOf(command, { orHere: true })).config;
+  if (await isServed(controlPath(dataDir)))
+    throw new AppError('conflict', `A server runs on ${dataDir}; stop it first`);
+  if (!options.json) process.stderr.write('Unpacking and checking ...\n');
+  const target = resolve(dataDir);
+  const { manifest, replaced } = await restoreBackup({
+    ...{ file: backup, identity, dataDir: target, replace: options.replace === true },
+  });
+  print(options.json, { ...summary(manifest), dataDir: target, replaced }, tell(manifest, target, replaced));
+}
+
+/** Returns the key's line of an age key file; the other lines are comments. */
 async function readKey(file: string): Promise<string> {
   const content = await readFile(file).catch(cause => {
     throw new AppError('not_found', `${file} cannot be read: ${cause.code}`, { cause });

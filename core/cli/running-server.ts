@@ -9,7 +9,7 @@ export interface ServerOptions {
   user?: string;
 }
 
-/** Address and credential: what the options say, else what the server on this data directory answers. */
+/** Returns address and credential: those of the options, else those that the server on this data directory gives. */
 export async function findServer(
   { url, key, user }: ServerOptions,
   { config }: LoadedConfig,

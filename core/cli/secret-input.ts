@@ -6,9 +6,9 @@ import { AppError } from '../runtime/errors.ts';
 const MAX_BYTES = 64 * 1024;
 
 /**
- * A secret that is typed, twice and without being shown, or piped in: then it is all of standard input, without its
- * last line end. It never stands on the command line, where others can read it.
- * @throws {AppError} `invalid_request` where nothing came, or not the same twice
+ * Reads a secret: typed twice without being shown, or piped in, in which case it is all of standard input without its
+ * last line end. It never stands on the command line, where other users could read it.
+ * @throws {AppError} `invalid_request` where nothing was entered, or not the same twice
  */
 export async function readSecret(what: string): Promise<string> {
   const secret = process.stdin.isTTY ? await askTwice(what) : await readPiped();
@@ -28,7 +28,7 @@ async function askTwice(what: string): Promise<string> {
   throw new AppError('invalid_request', `the two ${what}s are not the same; nothing was changed`);
 }
 
-/** The terminal is read key by key, and what readline would show of them goes nowhere. */
+/** readline reads the keys, and its echo is discarded. */
 async function askHidden(question: string): Promise<string> {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: process.stdin, output: nowhere, terminal: true, historySize: 0 });

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { AppError } from '../runtime/errors.ts';
 import { settingsHere } from './in-process.ts';
 
-/** `serve`: the server itself, until it is told to stop. */
+/** `serve`: runs the server until it is told to stop. */
 export function addServe(program: Command): void {
   program
     .command('serve')
@@ -11,11 +11,11 @@ export function addServe(program: Command): void {
     .addHelpText('after', '\nExample: earshot serve --data-dir /var/lib/earshot')
     .action(async ({ safeMode = false }: { safeMode?: boolean }, command: Command) => {
       const loaded = settingsHere(command);
-      const [{ serve }, { createLog }] = await Promise.all([
+      const [{ serve }, { createServerLog }] = await Promise.all([
         import('../serve.ts'),
         import('../runtime/log.ts'),
-      ]); // much to load
-      const isClean = await serve(loaded, createLog(loaded.config.log), { safeMode });
+      ]); // imported late: it loads much
+      const isClean = await serve(loaded, createServerLog(loaded.config.log), { safeMode });
       if (!isClean) throw new AppError('timeout', 'the server did not stop in time and was cut off');
     });
 }

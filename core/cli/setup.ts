@@ -8,7 +8,7 @@ import { settingsHere } from './in-process.ts';
 
 const SCRIPT = fileURLToPath(new URL('../../config/setup.mjs', import.meta.url));
 
-/** `setup`: a speech recogniser for this machine, as `npm start` of a checkout makes it ready by itself. */
+/** `setup`: prepares a speech recogniser for this machine; `npm start` in a checkout does so by itself. */
 export function addSetup(program: Command): void {
   program
     .command('setup')

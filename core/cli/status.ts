@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { renderStatus } from '../control/status.ts';
 import { perform, print, settingsOf } from './in-process.ts';
 
-/** `status`: what works, and the cure for what does not. */
+/** `status`: shows what works, and how to repair what does not. */
 export function addStatus(program: Command): void {
   program
     .command('status')

@@ -3,7 +3,7 @@ import type { Lockable } from '../contract/model.ts';
 import { LOCKABLE } from '../control/commands.ts';
 import { perform, print, settingsOf } from './in-process.ts';
 
-/** `system`: what the operator does to the whole server. */
+/** `system`: an operator's commands for the whole server. */
 export function addSystem(program: Command): void {
   const system = program
     .command('system')

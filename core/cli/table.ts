@@ -1,4 +1,4 @@
-/** Rows under a line of headings, each column as wide as its longest cell. */
+/** Formats rows below a line of headings; each column is as wide as its longest cell. */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [headings.map(heading => heading.toUpperCase()), ...rows];
   const widths = headings.map((_, column) =>

@@ -7,6 +7,7 @@ import type { Args, CommandName, Result } from '../control/commands.ts';
 import { callControl, controlPath } from '../control/control.ts';
 import { AppError } from '../runtime/errors.ts';
 import { onOneLine } from '../runtime/terminal.ts';
+import { downloadExport } from './export-download.ts';
 import { perform, print, settingsOf, withCommands } from './in-process.ts';
 import { table } from './table.ts';
 
@@ -17,10 +18,16 @@ interface Output {
 const POLL_MS = 250;
 const MB = 1_000_000;
 
-/** `export` and `import`: everything of one account, as a file. */
+/** `export` and `import`: all data of one account as a file. */
 export function addTransfer(program: Command): void {
   addExport(program);
   addImport(program);
+}
+
+interface ExportOptions extends Output {
+  to?: string;
+  url?: string;
+  tokenFile?: string;
 }
 
 function addExport(program: Command): void {
@@ -28,16 +35,23 @@ function addExport(program: Command): void {
     .command('export <user>')
     .description('write everything that an account owns to a ZIP file, also while the server runs')
     .option('--to <file>', 'the file (default: earshot-USER.zip here)')
+    .option('--url <address>', 'a server elsewhere; run it again to resume a download that was interrupted')
+    .option('--token-file <file>', 'with --url: file with an ID token of the account')
     .option('--json', 'answer as one JSON object')
-    .addHelpText('after', '\nExample: earshot export ada --to ada.zip')
-    .action(async (user: string, { to, json }: Output & { to?: string }, command: Command) => {
+    .addHelpText(
+      'after',
+      `
+Examples:
+  earshot export ada --to ada.zip
+  earshot export ada --url https://earshot.example --token-file token.txt`,
+    )
+    .action(async (user: string, { to, json, url, tokenFile }: ExportOptions, command: Command) => {
       const file = resolve(to ?? `earshot-${user.replace(/[^\p{L}\p{N}-]/gu, '_')}.zip`);
-      const { done } = await transfer(
-        await settingsOf(command),
-        'transfer.export',
-        { user, file },
-        json ? () => {} : bytes => showProgress(`${(bytes / MB).toFixed(1)} MB`),
-      );
+      const onProgress = json ? () => {} : (bytes: number) => showProgress(`${(bytes / MB).toFixed(1)} MB`);
+      const done =
+        url === undefined
+          ? (await transfer(await settingsOf(command), 'transfer.export', { user, file }, onProgress)).done
+          : await downloadExport({ url, token: await tokenIn(tokenFile), file, onProgress });
       print(
         json,
         { file, bytes: done },
@@ -70,8 +84,8 @@ function addImport(program: Command): void {
       'after',
       `
 What it is, is recognised: an archive of Earshot, which needs an account that is empty; exports of Omi,
-Limitless and Granola; Bee's folder; transcripts of PLAUD, Otter and Fireflies; SRT, VTT, Markdown and ICS;
-audio files; folders and ZIP archives with any of them; the interfaces of Omi and Limitless, with a key.
+Limitless and Granola; Bee's folder; transcripts of PLAUD, Otter and Fireflies; WhatsApp chats;
+SRT, VTT, Markdown and ICS; audio files; folders and ZIP archives with any of them; the interfaces of Omi and Limitless, with a key.
 What was taken in before is not taken in again.
 
 Examples:
@@ -108,10 +122,16 @@ async function takeIn(loaded: LoadedConfig, from: string, options: ImportOptions
   );
 }
 
-async function readKey(file: string): Promise<string> {
+async function readKey(file: string, option = '--key-file'): Promise<string> {
   return readFile(file, 'utf8').catch(cause => {
-    throw new AppError('invalid_request', `--key-file: ${file} cannot be read`, { cause });
+    throw new AppError('invalid_request', `${option}: ${file} cannot be read`, { cause });
   });
+}
+
+async function tokenIn(file: string | undefined): Promise<string> {
+  if (file === undefined)
+    throw new AppError('invalid_request', '--url needs --token-file, a file with an ID token of the account');
+  return (await readKey(file, '--token-file')).trim();
 }
 
 type Came = Result<'transfer.progress'>;
@@ -162,7 +182,7 @@ async function listImports(loaded: LoadedConfig, { user, json }: ImportOptions):
 
 type Call = <C extends CommandName>(command: C, args: Args<C>) => Promise<Result<C>>;
 
-/** Begins it, in the running server or here, and waits for its end. */
+/** Starts it, in the server or here, and waits for its end. */
 async function transfer<C extends 'transfer.export' | 'transfer.import' | 'transfer.undo'>(
   loaded: LoadedConfig,
   command: C,
@@ -193,7 +213,7 @@ async function ended(call: Call, onProgress: (done: number) => void): Promise<Re
   }
 }
 
-/** On one line of a terminal, which the next one replaces. */
+/** Shows progress on one line of the terminal, which is overwritten. */
 function showProgress(text: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r${text} `);
 }

@@ -5,7 +5,7 @@ interface Output {
   json?: boolean;
 }
 
-/** `vocabulary`: words that recognisers are to expect, beside the names of people. */
+/** `vocabulary`: words that recognisers should expect, in addition to names of people. */
 export function addVocabularyCommands(program: Command): void {
   const vocabulary = program
     .command('vocabulary')

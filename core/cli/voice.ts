@@ -11,7 +11,7 @@ interface Output {
   json?: boolean;
 }
 
-/** `voice`: the voice of an account's owner, by which `is_user` is told. */
+/** `voice`: the account owner's voice profile, by which `is_user` is decided. */
 export function addVoiceCommands(program: Command): void {
   const voice = program
     .command('voice')

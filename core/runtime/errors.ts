@@ -1,7 +1,7 @@
 /** Meaning of each code at every edge: HTTP status, whether its message may be shown, whether trying again can help. */
 interface ErrorKind {
   status: number;
-  /** May the message be shown to the caller? Internal failures are logged only. */
+  /** Whether callers may read the message. Messages of internal failures are only logged. */
   expose: boolean;
   retryable: boolean;
 }
@@ -34,7 +34,7 @@ export type ErrorCode = keyof typeof ERRORS;
 /** The failure outcomes of speech recognition (the wire's `outcome`). */
 const OUTCOMES = ['empty_unexpected', 'timeout', 'upstream_error', 'config_error', 'invalid_input'] as const;
 export type FailureOutcome = (typeof OUTCOMES)[number];
-/** All of them: what came of a piece of audio. */
+/** Every outcome that can be reported for a piece of audio. */
 export type Outcome = 'success' | 'expected_silence' | FailureOutcome;
 
 /** One entry of a 422 body: where, what, and the machine-readable kind. */
@@ -46,14 +46,14 @@ export interface Issue {
 
 /**
  * The one error class. Thrown where the cause is known; its message names the thing that failed and the way out,
- * and never holds transcript text, a key or a vendor's answer (those go into `cause`, which is only logged).
+ * and never holds transcript text, a key or a vendor's answer. Its `cause` is logged, and holds none of them either.
  */
 export class AppError extends Error {
   readonly code: ErrorCode;
   /** Seconds to wait before another try, where the failing side said so. */
   readonly retryAfter: number | undefined;
   readonly issues: Issue[] | undefined;
-  /** Answer for programs, instead of the message alone. */
+  /** A machine-readable response body, in place of the message alone. */
   readonly detail: Readonly<Record<string, unknown>> | undefined;
 
   constructor(

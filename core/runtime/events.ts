@@ -3,6 +3,8 @@ import type {
   Conversation,
   Device,
   DeviceHappening,
+  ListeningRules,
+  Mark,
   Photo,
   Segment,
   Translation,
@@ -22,25 +24,56 @@ export interface Events {
   'conversation.processed': [{ userId: string; conversation: Conversation }];
   /** A conversation was removed: it ended without a single segment, or its owner deleted it. */
   'conversation.dropped': [{ userId: string; conversationId: string }];
-  /** Something of a user's was made, changed by hand, or removed. */
+  /** Something that belongs to a user was created, changed by hand, or removed. */
   changed: [{ userId: string; kind: 'conversation' | 'memory' | 'action_item'; id: string; change: Change }];
-  /** A device of a user connected to speak, or is gone. `device` is what its client calls itself. */
+  /** A moment of a conversation was marked, or the mark was removed. */
+  marked: [{ mark: Mark; change: 'created' | 'removed' }];
+  /**
+   * A live connection of a user's device opened or closed. `device` is the name that the client gives itself.
+   */
   device: [{ userId: string; device: string | null; source: string; isConnected: boolean }];
-  /** A bridge told of a wearable of a user, or the user changed it; `device` is as it is now, or was. */
+  /**
+   * A bridge reported a wearable of a user, or the user changed it; `device` is its present or last state.
+   */
   'device.happened': [{ userId: string; device: Device; happening: DeviceHappening }];
-  /** Other hooks than before are told what happens to this user; null: to anyone. */
+  /** A user has paused listening or resumed it, or has changed the schedule. */
+  'listening.changed': [{ userId: string; rules: ListeningRules }];
+  /** The time zone of a user is another one. */
+  'zone.changed': [{ userId: string }];
+  /** The set of hooks that receive events about this user has changed; null: that of any user may have. */
   'hooks.changed': [{ userId: string | null }];
-  /** An API key of this user is refused from now on; null: all earlier ID tokens are; `all`: both. */
-  'credential.revoked': [{ userId: string; keyId: string | null | 'all'; onEnd?: OnEnd | undefined }];
+  /** The addresses at which a user receives notifications have changed. */
+  'addresses.changed': [];
+  'credential.revoked': [Revocation];
 }
 
 export type Change = 'created' | 'changed' | 'removed';
 
-/** Is told of each live connection that is closed for it. */
+/** Credentials of a user that were revoked. */
+export interface Revocation {
+  userId: string;
+  /** One API key; null: ID tokens; `all`: every key and ID token. */
+  keyId: string | null | 'all';
+  /** Only the ID tokens of this session, or, with null, those of none; absent: all ID tokens. */
+  sessionId?: string | null;
+  onEnd?: OnEnd | undefined;
+}
+
+/** Whether the credential that something was opened with was revoked, where it is the user's. */
+export function isRevoked(
+  opened: { keyId?: string | null | undefined; sessionId?: string | null | undefined },
+  { keyId, sessionId }: Revocation,
+): boolean {
+  if (keyId === 'all') return true;
+  if ((opened.keyId ?? null) !== keyId) return false;
+  return sessionId === undefined || (opened.sessionId ?? null) === sessionId;
+}
+
+/** Called for each live connection that is closed because of it. */
 export type OnEnd = (connection: {
-  /** As its client calls itself; null: it does not say. */
+  /** The name that the client gives itself; null: none. */
   device: string | null;
-  /** Resolves when what it heard is stored. */
+  /** Resolves once everything heard on the connection is stored. */
   done: Promise<void>;
 }) => void;
 

@@ -6,7 +6,7 @@ export async function syncDirectory(directory: string): Promise<void> {
   await handle.sync().finally(() => handle.close());
 }
 
-/** Bytes that are free on the disk of a directory. */
+/** Free bytes on the disk that holds a directory. */
 export async function freeBytes(directory: string): Promise<number> {
   const { bavail, bsize } = await statfs(directory);
   return bavail * bsize;

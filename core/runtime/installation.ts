@@ -11,15 +11,15 @@ import { AppError } from './errors.ts';
 
 const FILE = 'server.json';
 const Installation = z.object({
-  /** Id of the node that serves it: jobs are leased in its name. */
+  /** Id of the node that uses this directory: jobs are leased in its name. */
   id: z.uuid(),
-  /** The directory's inode: a copy of the directory is another node. */
+  /** The directory's inode. A copy of the directory has another inode, and becomes another node. */
   inode: z.string(),
   hasAccounts: z.boolean(),
 });
 type Installation = z.infer<typeof Installation>;
 
-/** Notes that a server runs here, and resolves to what is noted. */
+/** Records that a server uses this directory, and resolves to the record. */
 export async function recordInstallation(dataDir: string, hasAccounts: boolean): Promise<Installation> {
   const known = await readInstallation(dataDir);
   const inode = String((await stat(dataDir, { bigint: true })).ino);
@@ -30,8 +30,8 @@ export async function recordInstallation(dataDir: string, hasAccounts: boolean):
 }
 
 /**
- * @throws AppError `config_error` where the database is empty, and the data directory belongs to one that was not:
- * served like this, it would get a new owner, and what waits for the old one would be lost
+ * @throws AppError `config_error` where the database is empty although the data directory belongs to one that
+ * had accounts: starting anyway would create a new owner, and audio that waits for the old one would be lost
  */
 export async function refuseLostDatabase(
   dataDir: string,
@@ -73,7 +73,7 @@ async function readInstallation(dataDir: string): Promise<Installation | null> {
   try {
     return Installation.parse(JSON.parse(await readFile(join(dataDir, FILE), 'utf8')));
   } catch {
-    return null; // not there, or cut off by a loss of power: it is made anew
+    return null; // missing, or truncated by a loss of power: it is created again
   }
 }
 

@@ -20,8 +20,8 @@ type JobResult = void | { again: number } | { commit: (tx: Stores) => Promise<vo
 export type JobHandler = (job: Job, signal: AbortSignal) => Promise<JobResult>;
 
 /**
- * Told that a job will not be run again: its last attempt failed, or the process ended during each of them. The job
- * is given up only when this has resolved.
+ * Called when a job will not run again: its last attempt failed, or the process ended during each attempt.
+ * The job is given up only once this has resolved.
  */
 type GivenUp = (job: Job) => Promise<void>;
 
@@ -29,20 +29,26 @@ export interface Jobs {
   handle(kind: string, handler: JobHandler, givenUp?: GivenUp): void;
   /** @param holder of the leases: the node's id */
   start(holder?: string): void;
-  /** Takes no more jobs, aborts the running ones and waits for them, up to the limit. */
+  /** Starts no further jobs, aborts the running ones and waits for them, up to the limit. */
   stop(): Promise<void>;
 }
 
 interface JobLimits {
-  /** A job whose process died is free again after this; it is renewed at a third. */
+  /**
+   * Duration of a lease: after it, a job whose process died can be claimed again. Running jobs renew it every
+   * third.
+   */
   leaseMs: number;
-  /** Jobs that run at the same time. */
+  /** Maximum number of jobs that run at the same time. */
   maxRunning: number;
-  /** Jobs of one user at the same time: one with many, or with a slow language model, leaves the others room. */
+  /**
+   * Maximum number of jobs of one user at the same time, so that a user with many jobs or a slow language
+   * model leaves room for others.
+   */
   maxOfUser: number;
-  /** Longest sleep: jobs that another process enqueued are seen after this at the latest. */
+  /** Longest sleep: jobs that another process enqueued are noticed within this time. */
   pollMs: number;
-  /** Time that `stop` grants to running jobs. */
+  /** Time that `stop` allows running jobs to end. */
   stopMs: number;
 }
 
@@ -53,7 +59,7 @@ const LIMITS: JobLimits = {
   pollMs: 30_000,
   stopMs: 5000,
 };
-/** After the database did not answer. */
+/** Wait after the database did not answer. */
 const PAUSE_MS = 1000;
 
 interface Parts extends Partial<JobLimits> {
@@ -61,7 +67,7 @@ interface Parts extends Partial<JobLimits> {
   clock: Clock;
   log: Log;
   metrics?: JobMetrics;
-  /** 0 to 1; for the spread of retries. */
+  /** A random number from 0 to 1, which spreads retries. */
   random?: () => number;
 }
 
@@ -71,20 +77,20 @@ export function createJobs(parts: Parts): Jobs {
   const { leaseMs, maxRunning, maxOfUser, pollMs, stopMs } = { ...LIMITS, ...limits };
   const handlers = new Map<string, { run: JobHandler; givenUp: GivenUp | undefined }>();
   const running = new Set<Promise<void>>();
-  /** Running jobs by the user in their payload; one without is of nobody. */
+  /** Running jobs by the user in their payload; jobs without one count for nobody. */
   const ofUsers = new Map<string, number>();
   const stopping = new AbortController();
   let wake = new AbortController();
-  /** When it looks next; until it has looked, any job may be missing from what it sees. */
+  /** Time of the next look at the table. Until that look, any job may be missing from what is known. */
   let looksAt = Number.POSITIVE_INFINITY;
   let loop: Promise<void> | undefined;
   let holder: string | undefined;
   let abandoned = false;
 
-  /** Resolves to whether the whole time passed. */
+  /** Resolves to whether the full time passed without a wake-up. */
   async function nap(ms: number, signal: AbortSignal): Promise<boolean> {
     if (signal.aborted) return false;
-    if (ms <= 0) return true; // due while it was looked for
+    if (ms <= 0) return true; // became due during the look
     return await clock.sleep(ms, signal).then(
       () => !signal.aborted,
       () => false,
@@ -93,7 +99,7 @@ export function createJobs(parts: Parts): Jobs {
 
   async function takeTurns(): Promise<void> {
     while (!stopping.signal.aborted) {
-      wake = new AbortController(); // before the look: what wakes it from here on ends the nap
+      wake = new AbortController(); // set before the look, so that a wake-up during it is not missed
       looksAt = Number.POSITIVE_INFINITY;
       const napMs = await turn();
       looksAt = clock.now() + napMs;
@@ -101,15 +107,15 @@ export function createJobs(parts: Parts): Jobs {
     }
   }
 
-  /** Begins what is due and there is room for; resolves to how long to sleep. */
+  /** Starts due jobs as far as there is room; resolves to how long to sleep. */
   async function turn(): Promise<number> {
     try {
       const room = maxRunning - running.size;
       const kinds = [...handlers.keys()];
-      if (room === 0 || kinds.length === 0) return pollMs; // the end of a job, or a new handler, ends the nap
+      if (room === 0 || kinds.length === 0) return pollMs; // the end of a job, or a new handler, ends the sleep
       const { busy, mayBegin } = usersNow();
       const wait = await untilNext(kinds, busy);
-      if (wait > 0) return wait; // the most usual: to look is much less than to claim, which writes
+      if (wait > 0) return wait; // the usual case: reading costs far less than claiming, which writes
       const now = clock.now();
       const jobs = await storage.jobs.claim(kinds, now, leaseMs, Math.min(room, mayBegin), holder, busy);
       for (const job of jobs) begin(job, now + leaseMs);
@@ -120,7 +126,9 @@ export function createJobs(parts: Parts): Jobs {
     }
   }
 
-  /** Users who may have no more jobs begun, and how many may be claimed of which all are of one of the others. */
+  /**
+   * Users who are at their limit, and how many jobs may be claimed even if all belong to one of the others.
+   */
   function usersNow(): { busy: string[]; mayBegin: number } {
     const busy = [...ofUsers].flatMap(([user, count]) => (count >= maxOfUser ? [user] : []));
     const most = Math.max(0, ...[...ofUsers.values()].filter(count => count < maxOfUser));
@@ -143,7 +151,7 @@ export function createJobs(parts: Parts): Jobs {
     countOf(job, 1);
     const run = execute(job, leasedUntil)
       .catch(error => {
-        // its lease runs out by itself, and the job is taken up again
+        // the lease expires by itself, and the job is claimed again
         log.error({ err: error, kind: job.kind, job: job.id }, 'the end of a job could not be stored');
       })
       .finally(() => {
@@ -227,7 +235,7 @@ export function createJobs(parts: Parts): Jobs {
 
   async function fail(job: Job, thrown: unknown): Promise<void> {
     if (stopping.signal.aborted) {
-      await storage.jobs.retryAt(job, clock.now(), null); // interrupted, not failed: the next start takes it up
+      await storage.jobs.retryAt(job, clock.now(), null); // interrupted rather than failed: it continues after the next start
       return;
     }
     const { message, retryAfter } = toAppError(thrown);

@@ -1,12 +1,12 @@
 import type { Writable } from 'node:stream';
 import type { DestinationStream } from 'pino';
 
-/** Lines that wait for a reader that has stopped reading; past it lines are dropped. */
+/** Lines that are kept for a reader that has stopped reading; further lines are dropped. */
 const MAX_WAITING_BYTES = 1024 * 1024;
 const WARN = 40;
 
 let dropped = 0;
-/** Streams whose errors end nothing. */
+/** Streams whose errors must not end the process. */
 const survivors = new WeakSet<object>();
 
 /** Log lines of this process that could not be written: the reader is gone or does not read, or the disk is full. */
@@ -24,7 +24,7 @@ export function createLogOutput(
   format: (line: string) => string = line => line,
 ): DestinationStream {
   let missing = 0;
-  if (!survivors.has(stream)) stream.on('error', () => {}); // told to each write as well
+  if (!survivors.has(stream)) stream.on('error', () => {}); // also passed to the callback of each write
   survivors.add(stream);
 
   function drop(): void {

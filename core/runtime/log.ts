@@ -1,38 +1,57 @@
 import { type DestinationStream, type Logger, pino, stdSerializers, stdTimeFunctions } from 'pino';
 import { prettyFactory } from 'pino-pretty';
 import { AppError } from './errors.ts';
+import { createLogFile } from './log-file.ts';
 import { createLogOutput } from './log-output.ts';
 import { withoutEscapedControls } from './terminal.ts';
 
 export type Log = Logger;
 
-/** Keys that are never printed, wherever they stand in a logged object. */
+/** Keys whose values are never printed, at any depth of a logged object. */
 const REDACT = redactionOf([
   ...['key', 'token', 'secret', 'password', 'apiKey'],
   ...['authorization', 'Authorization', 'cookie', 'Cookie'],
 ]);
 const CENSOR = '[redacted]';
-/** Shorter texts would blot out words of their own. */
+/** Shorter secrets are not searched for: they would also match parts of ordinary words. */
 const MIN_SECRET_CHARACTERS = 6;
 
 function redactionOf(names: readonly string[]): string[] {
   return names.map(name => `["${name}"]`).flatMap(name => [name, `*${name}`, `*.*${name}`]);
 }
 
-/** Texts that no line of this process may show, as they stand in JSON. */
+/** Secrets that no line of this process may show, escaped as in JSON. */
 const secrets = new Set<string>();
-/** Credentials by their look, wherever they come from: API keys, secrets of apps, ID tokens, the values of headers. */
+/**
+ * Credentials recognised by their form wherever they come from: API keys, secrets of apps, ID tokens, values
+ * of headers.
+ */
 const CREDENTIALS =
   /\bomi_dev_[\w-]+|\bsk_[0-9a-f]{8,}|\bwhsec_[\w+/=-]+|\beyJ[\w-]+(\.[\w-]+\.[\w-]*)?|(\bBearer +)[\w.~+/=-]{16,}/gi;
 
-/** Every line passes here: nothing secret leaves it, and nothing that steers the terminal which shows it. */
+/** Lines of the log that operators can read while the server runs. */
+const MAX_KEPT_LINES = 500;
+const MAX_KEPT_CHARACTERS = 4000;
+const kept: string[] = [];
+let count = 0;
+
+/** Filters every line: removes secrets, and control characters that would act on a terminal. */
 function clean(line: string): string {
-  return withoutEscapedControls(conceal(line));
+  const shown = withoutEscapedControls(conceal(line));
+  kept[count % MAX_KEPT_LINES] = shown.slice(0, MAX_KEPT_CHARACTERS);
+  count += 1;
+  return shown;
+}
+
+/** The last lines that this process has logged, oldest first: JSON as it was written, long ones cut off. */
+export function recentLogLines(): string[] {
+  const from = count % MAX_KEPT_LINES;
+  return count <= MAX_KEPT_LINES ? [...kept] : [...kept.slice(from), ...kept.slice(0, from)];
 }
 
 function conceal(line: string): string {
   let clean = line.replace(CREDENTIALS, (found, parts?: string, scheme = '') => {
-    const isWord = parts === undefined && /^eyJ/i.test(found); // without the dots of a token
+    const isWord = parts === undefined && /^eyJ/i.test(found); // the characters of a token, without its dots
     return isWord ? found : scheme + CENSOR;
   });
   for (const secret of secrets) clean = clean.replaceAll(secret, CENSOR);
@@ -60,7 +79,7 @@ export function createLogWithSecrets(
   return log.child(bindings, { redact: { paths, censor: CENSOR } });
 }
 
-/** A failure that its message explains needs no stack; any other is a fault of ours, or of a plugin. */
+/** An expected failure is explained by its message; only errors of Earshot or a plugin need a stack trace. */
 function describeError(error: Error) {
   if (!(error instanceof AppError) || error.code === 'internal') return stdSerializers.err(error);
   const { code, message, cause } = error;
@@ -93,11 +112,30 @@ export function createLog(
   );
 }
 
-function prettify(): (line: string) => string {
+/** Options of the log, as configured. */
+interface Settings {
+  level: string;
+  format: 'pretty' | 'json';
+  /** Absent: standard error. */
+  file?: string | undefined;
+  maxBytes: number;
+  keep: number;
+}
+
+/** The log of the server: as `createLog`, or to a file that is rotated. */
+export function createServerLog({ file, maxBytes, keep, ...settings }: Settings): Log {
+  if (file === undefined) return createLog(settings);
+  const format = settings.format === 'json' ? undefined : prettify({ colorize: false, date: true });
+  const fallback = createLogOutput(process.stderr, settings.format === 'json' ? undefined : prettify());
+  const path = { path: file, maxBytes, keep, fallback };
+  return createLog(settings, createLogFile({ ...path, ...(format ? { format } : {}) }));
+}
+
+function prettify({ colorize = process.stderr.isTTY === true, date = false } = {}): (line: string) => string {
   return prettyFactory({
     singleLine: true,
-    colorize: process.stderr.isTTY === true,
+    colorize,
     ignore: 'pid,hostname',
-    translateTime: 'HH:MM:ss.l',
+    translateTime: `${date ? 'yyyy-mm-dd ' : ''}HH:MM:ss.l`,
   });
 }

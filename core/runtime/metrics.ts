@@ -5,8 +5,8 @@ import type { Outcome } from './errors.ts';
 import { droppedLogLines } from './log-output.ts';
 
 /**
- * Sums of the streams of one codec since the start: plain numbers, read when someone asks. Adding to them is
- * all that a message costs.
+ * Totals over the streams of one codec since the start. They are plain numbers that are read when metrics are
+ * requested, so a message costs a few additions.
  */
 export interface StreamCounts {
   open: number;
@@ -14,7 +14,7 @@ export interface StreamCounts {
   bytes: number;
   badFrames: number;
   samples: number;
-  /** Time that clients told to be without audio, and how much of it was filled with made-up sound. */
+  /** Time for which clients reported missing audio, and how much of it was concealed. */
   gapSamples: number;
   concealedSamples: number;
   decodeMs: number;
@@ -26,62 +26,104 @@ type Queue = 'messages' | 'speech' | 'answers';
 type Queues = Record<Queue, Set<() => number>>;
 
 interface Stopwatch {
-  /** A clock that only goes forward, in ms; its zero means nothing. */
+  /** A monotonic clock in ms; only differences mean anything. */
   now(): number;
 }
 
 export interface ListenMetrics extends Stopwatch {
-  /** The same object for all streams of a codec. */
+  /** Returns the same object for all streams of a codec. */
   streams(codec: string): StreamCounts;
   /** How many live connections are in each state. */
   readonly connections: Map<string, number>;
-  /** `bytes` is asked for what waits there, until the returned function is called. */
+  /** `bytes` returns the size of the waiting audio; it is called until the returned function is. */
   watch(queue: Queue, bytes: () => number): () => void;
   /** Counts an utterance, or audio without one. `quarantined`: every recogniser failed, the audio is in a file. */
   utterance(outcome: Outcome | 'quarantined'): void;
-  /** A recogniser failed in an utterance, and is opened again. */
+  /** A recogniser failed during an utterance, and is opened again. */
   lost(): void;
-  /** An utterance became text, the last of which was sent just now. */
+  /** An utterance was transcribed; its last segment has just been sent. */
   transcribed(provider: string, times: { recogniserMs: number; latencyMs: number; beyondMs: number }): void;
   segments(count: number): void;
 }
 
 export interface JobMetrics extends Stopwatch {
-  /** The end of a run is stored: whoever sees it counted finds it in the database. */
+  /** Called once the end of a run is stored, so that the database agrees with the count. */
   ran(kind: string, outcome: 'done' | 'again' | 'failed' | 'dead'): void;
   took(kind: string, ms: number): void;
 }
 
 export interface HttpMetrics extends Stopwatch {
-  /** @param route the pattern, not the path: there are as many as there are routes */
+  /** @param route the pattern, not the path, so that the number of series is bounded */
   answered(request: { method: string; route: string; status: number }, ms: number): void;
 }
 
 export interface SpoolMetrics {
-  /** Audio was written, and is on the disk. */
+  /** Audio was written and synced to disk. */
   synced(ms: number): void;
 }
 
 export interface DeliveryMetrics {
-  /** One try is over. `again`: it is tried again; `dropped`: it was too old, or too much, to be tried. */
+  /**
+   * One attempt has ended. `again`: it is retried; `dropped`: it was too old, or one too many, to be
+   * attempted.
+   */
   attempted(target: 'hook' | 'channel' | 'live', outcome: DeliveryOutcome, ms: number): void;
-  /** Asked for what waits in memory, by everyone who measures. */
+  /** Returns what waits in memory; called for each request of the metrics. */
   watchLive(waiting: () => { count: number; bytes: number }): void;
 }
 type DeliveryOutcome = 'delivered' | 'again' | 'failed' | 'dropped';
 
 export interface Metrics extends ListenMetrics, SpoolMetrics, JobMetrics, HttpMetrics, DeliveryMetrics {
   transaction(name: string, ms: number): void;
-  /** Asked for the audio that waits for its text, by everyone who measures. */
+  /** Returns the latest latencies of speech until its text was sent. */
+  latency(): { total: Latency; beyond: Latency };
+  /** Returns the audio that waits for its text; called for each request of the metrics. */
   watchSpool(counts: () => { bytes: number; pendingBytes: number; damaged: number }): void;
-  /** Everything, in the text format of Prometheus. */
+  /** Returns all metrics in the text format of Prometheus. */
   text(): Promise<string>;
   readonly contentType: string;
 }
 
+/** The latest measurements of one latency, in ms. A percentile is null where too few were taken to know it. */
+export interface Latency {
+  count: number;
+  /** Age of the oldest and of the newest; null: there are none. */
+  oldestMs: number | null;
+  newestMs: number | null;
+  p50: number | null;
+  p90: number | null;
+  p99: number | null;
+  max: number | null;
+}
+
+const KEPT_LATENCIES = 1000;
+
+/** Keeps the latest measurements, so that their percentiles are exact. */
+function createLatest(now: () => number) {
+  const kept: { at: number; ms: number }[] = [];
+  return {
+    add(ms: number): void {
+      kept.push({ at: now(), ms });
+      if (kept.length > KEPT_LATENCIES) kept.shift();
+    },
+    read(): Latency {
+      const sorted = kept.map(({ ms }) => ms).sort((a, b) => a - b);
+      /** Below that many, the percentile would be the maximum. */
+      const at = (percent: number) =>
+        sorted.length * (100 - percent) < 100
+          ? null
+          : (sorted[Math.ceil((sorted.length * percent) / 100) - 1] ?? null);
+      const age = (each: { at: number } | undefined) => (each ? now() - each.at : null);
+      const [oldestMs, newestMs] = [age(kept[0]), age(kept.at(-1))];
+      const percentiles = { p50: at(50), p90: at(90), p99: at(99), max: sorted.at(-1) ?? null };
+      return { count: kept.length, oldestMs, newestMs, ...percentiles };
+    },
+  };
+}
+
 interface Sources {
   now: Stopwatch['now'];
-  /** Counts of others are asked for with each answer. */
+  /** Gauges whose values are kept elsewhere, and read for each request. */
   plugins(): { name: string; state: string }[];
   jobs(): Promise<JobCount[]>;
 }
@@ -112,7 +154,10 @@ const STREAM_SUMS: [name: string, help: string, (counts: StreamCounts) => number
   ['detector_seconds', 'Time until the detector had answered', ({ detectorMs }) => detectorMs / 1000],
 ];
 
-/** Everything that this process measures. Names, units and labels stand here; labels never tell whose, or what. */
+/**
+ * All metrics of this process. Names, units and labels are defined here; no label identifies a user or a
+ * conversation.
+ */
 export function createMetrics(sources: Sources): Metrics {
   const registry = new Registry();
   const byCodec = new Map<string, StreamCounts>();
@@ -148,6 +193,7 @@ export function createMetrics(sources: Sources): Metrics {
     'The same without the silence that has to follow: from when the utterance had ended',
     BUCKETS.wait,
   );
+  const latest = { total: createLatest(sources.now), beyond: createLatest(sources.now) };
   const syncs = histogram('spool_sync', 'Time until audio that was written was on the disk', BUCKETS.work);
   const runs = counter('job_runs_total', 'Runs of jobs; dead: given up after the last', ['kind', 'outcome']);
   const jobTime = histogram('job', 'Time that a run of a job took', BUCKETS.long, ['kind']);
@@ -200,6 +246,8 @@ export function createMetrics(sources: Sources): Metrics {
       recogniser.observe({ provider }, recogniserMs / 1000);
       latency.observe(latencyMs / 1000);
       beyond.observe(beyondMs / 1000);
+      latest.total.add(latencyMs);
+      latest.beyond.add(beyondMs);
     },
     segments: count => segments.inc(count),
     synced: ms => syncs.observe(ms / 1000),
@@ -217,6 +265,7 @@ export function createMetrics(sources: Sources): Metrics {
       spool = counts;
     },
     transaction: (name, ms) => transactions.observe({ name }, ms / 1000),
+    latency: () => ({ total: latest.total.read(), beyond: latest.beyond.read() }),
     text: () => registry.metrics(),
     contentType: registry.contentType,
   };
@@ -232,7 +281,7 @@ function createMakers(registry: Registry) {
       new Counter({ name: `earshot_${name}`, help, labelNames, registers }),
     histogram: <L extends string>(name: string, help: string, buckets: number[], labelNames: L[] = []) =>
       new Histogram({ name: `earshot_${name}_seconds`, help, labelNames, buckets, registers }),
-    /** Creates a counter of sums kept elsewhere, which are asked for with each answer. */
+    /** Creates a counter whose value is kept elsewhere, and read for each request. */
     total: <L extends string>(name: string, help: string, labelNames: L[], ask: (tell: Tell<L>) => void) =>
       new Counter({
         name: `earshot_${name}_total`,
@@ -283,7 +332,7 @@ function tellStreams({ gauge, total }: Makers, byCodec: Map<string, StreamCounts
 function tellServer({ gauge }: Makers, { jobs, plugins }: Sources): void {
   const jobsHelp = 'Stored jobs; failed: waiting for the next attempt, dead: given up';
   gauge('jobs', jobsHelp, ['kind', 'state'], async tell => {
-    const counts = await jobs().catch(() => []); // a database that is away must not hide the rest
+    const counts = await jobs().catch(() => []); // a database that does not answer must not hide the other metrics
     for (const { kind, state, count } of counts) tell({ kind, state }, count);
   });
   gauge('log_dropped_lines', 'Log lines that could not be written since the start', [], tell => {
@@ -295,7 +344,7 @@ function tellServer({ gauge }: Makers, { jobs, plugins }: Sources): void {
   });
 }
 
-/** The same storage, its transactions timed. */
+/** Wraps a storage so that its transactions are timed. */
 export function timedStorage(storage: Storage, metrics: Pick<Metrics, 'now' | 'transaction'>): Storage {
   const transaction: Storage['transaction'] = async (name, work) => {
     const beganAt = metrics.now();

@@ -1,17 +1,20 @@
-import { setImmediate as nextRound } from 'node:timers/promises';
+import { setImmediate as nextRound, setTimeout as sleep } from 'node:timers/promises';
 
-/** Work at a stretch after which everything else gets a turn. */
+/** Longest uninterrupted run of work before other tasks get a turn. */
 const STRETCH_MS = 5;
 
 let last: Promise<unknown> = Promise.resolve();
 
-/** Resolves for one caller in each round of the event loop: many long pieces of work hold it no longer than one. */
+/**
+ * Resolves for one caller in each round of the event loop, so that many long tasks together block it no
+ * longer than one does.
+ */
 export function othersTurn(): Promise<unknown> {
   last = last.then(() => nextRound());
   return last;
 }
 
-/** To be asked between pieces of long work: what to wait for before the next piece, if anything. */
+/** Called between pieces of long work: returns what to wait for before the next piece, if anything. */
 export function createPace(): () => Promise<void> | undefined {
   let beganAt = performance.now();
   return () => {
@@ -19,5 +22,25 @@ export function createPace(): () => Promise<void> | undefined {
     return othersTurn().then(() => {
       beganAt = performance.now();
     });
+  };
+}
+
+/** Stretch of work in the background, after which it rests. */
+const BACKGROUND_MS = 3;
+/** Rest after a stretch, as a multiple of it: the work takes a quarter of a processor at most. */
+const REST = 3;
+const MAX_REST_MS = 50;
+
+/** Paces long work that nobody waits for in the next seconds: as `createPace`, with a rest after each stretch. */
+export function createBackgroundPace(): () => Promise<void> | undefined {
+  let beganAt = performance.now();
+  return () => {
+    const stretchMs = performance.now() - beganAt;
+    if (stretchMs < BACKGROUND_MS) return undefined;
+    return sleep(Math.min(REST * stretchMs, MAX_REST_MS))
+      .then(othersTurn)
+      .then(() => {
+        beganAt = performance.now();
+      });
   };
 }

@@ -2,7 +2,7 @@ const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** How long to wait after the first failure, the second, and so on. After the last of them, nothing more is tried. */
+/** Waits after the first failure, the second, and so on. After the last one there is no further attempt. */
 const DELAYS_MS = [
   5 * SECOND_MS,
   30 * SECOND_MS,
@@ -15,17 +15,18 @@ const DELAYS_MS = [
 
 const LONGEST_MS = 24 * HOUR_MS;
 
-/** Work that failed together should not come back together. */
+/** Spread of the waits, so that work which failed together does not return together. */
 const JITTER = 0.1;
 
-/** The first try and every further one. */
+/** Number of attempts, the first included. */
 export const MAX_ATTEMPTS = DELAYS_MS.length + 1;
 
 /**
- * Milliseconds from a failure to the next try; null when there is none.
+ * Returns the milliseconds from a failure to the next attempt; null: there is none.
  * @param failures how many there were, this one included
- * @param random 0 to 1: moves the instant by up to a tenth either way
- * @param retryAfter seconds that the failing side asked to be left alone; it may lengthen the wait, up to a day
+ * @param random 0 to 1: moves the time by up to a tenth either way
+ * @param retryAfter seconds that the failing side asked to be left alone; it may lengthen the wait, up to a
+ * day
  */
 export function retryDelayMs(failures: number, random: number, retryAfter = 0): number | null {
   const delayMs = DELAYS_MS[failures - 1];
@@ -35,7 +36,8 @@ export function retryDelayMs(failures: number, random: number, retryAfter = 0): 
 }
 
 /**
- * Seconds of a `Retry-After` header, which is a number of seconds or a date; undefined where it is missing or neither.
+ * Returns the seconds of a `Retry-After` header, which is a number of seconds or a date; undefined where it
+ * is missing or neither.
  * @param now epoch ms
  */
 export function retryAfter(header: string | null | undefined, now: number): number | undefined {

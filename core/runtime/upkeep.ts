@@ -2,18 +2,20 @@ import { schedule } from 'node-cron';
 import type { Clock } from '../contract/model.ts';
 import type { Log } from './log.ts';
 
-/** By name, as the log calls them. */
+/** Tasks by the names that the log gives them. */
 type Tasks = Readonly<Record<string, () => Promise<void>>>;
 
 const MINUTE_MS = 60_000;
-/** In UTC, where no night leaves an hour out. One that is missed is harmless: the next does its work. */
+/**
+ * Time of the nightly run, in UTC, which has no clock changes. A missed run does no harm: the next one catches up.
+ */
 const NIGHTLY = '30 3 * * *';
 
 /**
- * Runs what nobody waits for, one after the other. A task that fails is logged, takes none with it, and runs again the
- * next time.
- * @param eachMinute what writes down what was only noted in memory: once more when it is closed
- * @param eachNight what clears away what is old: also when it starts
+ * Runs background tasks one after the other. A task that fails is logged, does not stop the others, and runs again
+ * the next time.
+ * @param eachMinute tasks that write what was only noted in memory; they also run on closing
+ * @param eachNight tasks that delete what is old; they also run at the start
  */
 export function startUpkeep({
   clock,
@@ -40,7 +42,7 @@ export function startUpkeep({
     }
   }
 
-  const noting = runEachMinute().catch(() => {}); // ends by the signal alone
+  const noting = runEachMinute().catch(() => {}); // ends only by the signal
   let clearing = run(eachNight);
   const nightly = schedule(
     NIGHTLY,
@@ -60,7 +62,7 @@ export function startUpkeep({
   };
 }
 
-/** Its own words would go to standard output, which belongs to commands. */
+/** The library would print to standard output, which belongs to commands. */
 function quiet(log: Log) {
   const say = (told: unknown) => log.debug({ told: String(told) }, 'schedule');
   return { info: say, warn: say, error: say, debug: say };

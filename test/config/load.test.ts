@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
@@ -12,7 +12,7 @@ import { BUILTIN_PLUGINS } from '../../core/plugin-host/builtin.ts';
 const root = mkdtempSync(join(tmpdir(), 'earshot-config-'));
 test.after.always(() => rmSync(root, { recursive: true }));
 
-/** A working directory of its own, with an earshot.yaml when there is text for one. */
+/** Creates a working directory, with an earshot.yaml if text is given. */
 function workingDirectory(yaml?: string): string {
   const dir = mkdtempSync(join(root, 'directory-'));
   if (yaml !== undefined) writeFileSync(join(dir, 'earshot.yaml'), yaml);
@@ -28,7 +28,7 @@ function problemsOf(t: ExecutionContext, work: () => unknown): readonly string[]
   return error?.problems ?? [];
 }
 
-test('without a file and variables every key has its default, and the data lies under the working directory', t => {
+test('without a file and variables every key has its default, and the data directory is in the working directory', t => {
   const cwd = workingDirectory();
   const { config, file, dir } = loadConfig({ cwd, env: {} });
 
@@ -37,7 +37,7 @@ test('without a file and variables every key has its default, and the data lies 
   t.deepEqual(config, { ...ConfigSchema.parse({}), dataDir: join(cwd, 'data') });
 });
 
-test('the environment wins over the file, what a program sets over both, and sections are merged', t => {
+test('environment variables override the file, options of a program override both, and sections are merged', t => {
   const cwd = workingDirectory('port: 1001\nhost: 10.0.0.1\nlog: { level: warn, format: json }\n');
   const env = { EARSHOT_PORT: '1002', EARSHOT_LOG__LEVEL: 'debug' };
 
@@ -45,12 +45,12 @@ test('the environment wins over the file, what a program sets over both, and sec
 
   t.is(config.port, 1003);
   t.is(config.host, '10.0.0.1');
-  t.deepEqual(config.log, { level: 'debug', format: 'json' });
+  t.like(config.log, { level: 'debug', format: 'json' });
   t.true(isSet('log.level'));
   t.false(isSet('stt'));
 });
 
-test('a file is found by argument, then EARSHOT_CONFIG, then earshot.yaml; a named one must exist', t => {
+test('the file is found by argument, then EARSHOT_CONFIG, then earshot.yaml; a named one must exist', t => {
   const cwd = workingDirectory('port: 1\n');
   writeFileSync(join(cwd, 'second.yaml'), 'port: 2\n');
   writeFileSync(join(cwd, 'third.yaml'), 'port: 3\n');
@@ -85,7 +85,7 @@ test('text from the environment becomes numbers and lists; an empty variable cou
   t.is(config.host, '127.0.0.1');
 });
 
-test('a page is named as browsers do it, or not at all', t => {
+test('an origin has the form that browsers send, or is rejected', t => {
   const origins = ['https://app.example.org', 'http://192.168.1.5:5173', 'http://[::1]:3000', '*'];
   t.deepEqual(load(JSON.stringify({ cors: { origins } })).config.cors.origins, origins);
   for (const origin of [
@@ -102,14 +102,14 @@ test('a page is named as browsers do it, or not at all', t => {
     );
 });
 
-test('the file is not coerced: a number in quotes is refused', t => {
+test('values in the file are not coerced: a number in quotes is rejected', t => {
   t.deepEqual(
     problemsOf(t, () => load('port: "8420"\n')),
     ['earshot.yaml:1: port must be a number'],
   );
 });
 
-test('everything wrong is told at once, each with its place and what is allowed', t => {
+test('all errors are reported at once, each with its key and the allowed values', t => {
   const yaml = [
     'port: 70000',
     'log:',
@@ -147,18 +147,18 @@ test('everything wrong is told at once, each with its place and what is allowed'
   t.is(problems.length, expected.length, problems.join('\n'));
 });
 
-test('broken YAML is told with file and line, also a key that stands twice', t => {
+test('invalid YAML is reported with file and line, and so is a duplicate key', t => {
   t.regex(problemsOf(t, () => load('port: 1\nlog: {level: [\n'))[0] ?? '', /^earshot\.yaml:[23]: /);
   t.regex(problemsOf(t, () => load('port: 1\nhost: a\nport: 2\n'))[0] ?? '', /^earshot\.yaml:3: .*unique/);
   t.regex(problemsOf(t, () => load('- port\n'))[0] ?? '', /^earshot\.yaml: must hold key: value/);
 });
 
-test('an empty file, and a section with nothing in it, mean the defaults', t => {
+test('an empty file, and an empty section, mean the defaults', t => {
   t.is(load('').config.port, 8420);
   t.is(load('log:\nport:\nplugins:\n').config.log.level, 'info');
 });
 
-test('a secret comes from a file, by variable or in the YAML, without the newline at its end', t => {
+test('a secret is read from a file, by variable or in the YAML, without the newline at its end', t => {
   const cwd = workingDirectory('bridge: { keyFile: secrets/key }\n');
   mkdirSync(join(cwd, 'secrets'));
   writeFileSync(join(cwd, 'secrets', 'key'), 'from-the-file\n');
@@ -168,7 +168,7 @@ test('a secret comes from a file, by variable or in the YAML, without the newlin
   t.is(loadConfig({ cwd, env: { EARSHOT_BRIDGE__KEY_FILE: 'other' } }).config.bridge.key, 'from-the-other');
 });
 
-test('a secret file that is missing or empty, or a secret set twice, is told; a plain setting has no _FILE', t => {
+test('a secret file that is missing or empty, or a secret set twice, is reported; a plain setting has no _FILE', t => {
   const cwd = workingDirectory('bridge: { keyFile: gone }\n');
   writeFileSync(join(cwd, 'empty'), '\n');
   const read = (env: NodeJS.ProcessEnv) => problemsOf(t, () => loadConfig({ cwd, env })).join('\n');
@@ -177,6 +177,19 @@ test('a secret file that is missing or empty, or a secret set twice, is told; a 
   t.regex(read({ EARSHOT_BRIDGE__KEY_FILE: 'empty' }), /EARSHOT_BRIDGE__KEY_FILE: the file empty is empty/);
   t.regex(read({ EARSHOT_BRIDGE__KEY_FILE: 'empty', EARSHOT_BRIDGE__KEY: 'k' }), /both set bridge\.key/);
   t.regex(read({ EARSHOT_HOST_FILE: 'empty' }), /EARSHOT_HOST_FILE is not a known setting/);
+});
+
+test('a secret in a list can be read from a file, too, and no description shows it', t => {
+  const cwd = workingDirectory('bridge: { esphome: [{ host: a, keyFile: key }, { host: b }] }\n');
+  const key = Buffer.alloc(32, 'x').toString('base64');
+  writeFileSync(join(cwd, 'key'), `${key}\n`);
+  const { config, describe } = loadConfig({ env: {}, cwd });
+  t.deepEqual(config.bridge.esphome, [
+    { host: 'a', port: 6053, key },
+    { host: 'b', port: 6053 },
+  ]);
+  t.regex(describe(), /host: a\n {6}port: 6053\n {6}key: "?\[set\]/);
+  t.false(describe().includes(key));
 });
 
 test('no message and no description shows a secret', t => {
@@ -194,7 +207,7 @@ test('no message and no description shows a secret', t => {
   t.regex(described, /use: .*acme\.js/);
 });
 
-test('paths count from the file in which they stand, from the working directory elsewhere', t => {
+test('paths are relative to the file that contains them, otherwise to the working directory', t => {
   const cwd = workingDirectory();
   mkdirSync(join(cwd, 'etc'));
   const yaml =
@@ -217,7 +230,7 @@ test('paths count from the file in which they stand, from the working directory 
 });
 
 const AcmeOptions = z.object({
-  apiKey: z.string().min(8).meta({ secret: true }),
+  apiKey: z.string().min(8).meta({ secret: true }).describe('Key of the account'),
   retries: z.number().int().max(9).default(2),
   verbose: z.boolean().default(false),
   words: z.array(z.number()).default([]),
@@ -225,7 +238,7 @@ const AcmeOptions = z.object({
   nested: z.object({ timeoutMs: z.number() }).optional(),
 });
 
-test("a plugin's options come from its section and its variables, and defaults are its schema's", t => {
+test("a plugin's options come from its section and its variables, with the defaults of its schema", t => {
   const cwd = workingDirectory('plugins: { acme-stt: { use: ./acme.ts, retries: 1, apiKey: from-yaml } }\n');
   writeFileSync(join(cwd, 'key'), 'from-file\n');
   const env = {
@@ -258,7 +271,67 @@ test("a plugin's options come from its section and its variables, and defaults a
   t.like(told, { retries: 9, verbose: false, mode: 'auto' }, 'a program has the last word');
 });
 
-test("what is wrong with a plugin's options is told by key and place, a typo too", t => {
+test('options that the page sets are kept beside the file, over it and below the environment', t => {
+  const yaml =
+    '# mine\nplugins:\n  acme: { apiKey: from-yaml, retries: 1, mode: auto, nested: { timeoutMs: 5 } }\n';
+  const cwd = workingDirectory(yaml);
+  const settings = join(cwd, 'data', 'settings.yaml');
+  mkdirSync(join(cwd, 'data'));
+  const env = { EARSHOT_PLUGINS__ACME__VERBOSE: 'on' };
+  const change = (changes: Record<string, unknown>) =>
+    loadConfig({ cwd, env }).changePluginOptions('acme', AcmeOptions, new Map(Object.entries(changes)));
+  const read = (withoutPage = false) =>
+    loadConfig({ cwd, env }).pluginOptions('acme', AcmeOptions, withoutPage);
+
+  change({ retries: 7, 'nested.timeoutMs': 90, apiKey: 'from-page', verbose: false });
+
+  t.like(read().values, { retries: 7, apiKey: 'from-page', verbose: true, nested: { timeoutMs: 90 } });
+  t.deepEqual(read().secrets, [{ key: 'apiKey', text: 'from-page' }]);
+  t.like(read(true).values, { retries: 1, apiKey: 'from-yaml', nested: { timeoutMs: 5 } });
+  t.deepEqual(read().origins.get('retries')?.from, 'page');
+  t.deepEqual(read().origins.get('mode'), { from: 'file', place: 'earshot.yaml:3' });
+  t.deepEqual(read().origins.get('verbose'), {
+    from: 'environment',
+    place: 'EARSHOT_PLUGINS__ACME__VERBOSE',
+  });
+  t.is(statSync(settings).mode & 0o777, 0o600, 'it may hold secrets');
+  t.is(readFileSync(join(cwd, 'earshot.yaml'), 'utf8'), yaml);
+
+  t.deepEqual(
+    problemsOf(t, () => change({ retries: 10 })),
+    ['earshot.yaml:3: plugins.acme.retries must be at most 9'],
+  );
+  t.like(read().values, { retries: 7 }, 'nothing of it was stored');
+
+  writeFileSync(settings, `${readFileSync(settings, 'utf8')}# a remark\n`);
+  change({ retries: null });
+  t.like(read().values, { retries: 1, apiKey: 'from-page' });
+  t.regex(readFileSync(settings, 'utf8'), /^# Options of plugins[\s\S]*# a remark\n$/);
+});
+
+test('options of the page that are wrong are left out and told, and never prevent a start', t => {
+  const cwd = workingDirectory(
+    'plugins: { acme: { apiKey: from-yaml, retries: 1, nested: { timeoutMs: 5 } } }\n',
+  );
+  mkdirSync(join(cwd, 'data'));
+  const settings = join(cwd, 'data', 'settings.yaml');
+  const read = () => loadConfig({ cwd, env: {} }).pluginOptions('acme', AcmeOptions);
+
+  writeFileSync(settings, 'plugins:\n  acme:\n    retries: many\n');
+  t.like(read(), {
+    values: { retries: 1 },
+    ignored: ['settings.yaml:3: plugins.acme.retries must be a number'],
+  });
+
+  writeFileSync(settings, 'plugins: [\n');
+  t.like(read().values, { retries: 1 });
+  t.regex(read().ignored[0] ?? '', /^settings\.yaml:\d: /);
+  const { changePluginOptions } = loadConfig({ cwd, env: {} });
+  const refusal = problemsOf(t, () => changePluginOptions('acme', AcmeOptions, new Map([['retries', 2]])));
+  t.regex(refusal[0] ?? '', /settings\.yaml in the data directory is not valid YAML: correct or delete it/);
+});
+
+test("errors in a plugin's options are reported by key and path, also a typo", t => {
   const yaml = 'plugins:\n  acme:\n    retries: 10\n    verbos: true\n    nested: { timeoutMS: 1 }\n';
   const { pluginOptions } = load(yaml, {
     EARSHOT_PLUGINS__ACME__WORD: '1',
@@ -268,11 +341,11 @@ test("what is wrong with a plugin's options is told by key and place, a typo too
   t.deepEqual([...problemsOf(t, () => pluginOptions('acme', AcmeOptions))].sort(), [
     'EARSHOT_PLUGINS__ACME__WORD is not a known setting; did you mean EARSHOT_PLUGINS__ACME__WORDS?',
     'EARSHOT_PLUGINS__ACME__WORDS: plugins.acme.words.0 must be a number',
-    'earshot.yaml:2: plugins.acme.apiKey is required',
+    'earshot.yaml:2: plugins.acme.apiKey is required: Key of the account; set it, or apiKeyFile, or EARSHOT_PLUGINS__ACME__API_KEY',
     'earshot.yaml:3: plugins.acme.retries must be at most 9',
     'earshot.yaml:4: plugins.acme.verbos is not a known key; did you mean verbose?',
     'earshot.yaml:5: plugins.acme.nested.timeoutMS is not a known key; did you mean timeoutMs?',
-    'earshot.yaml:5: plugins.acme.nested.timeoutMs is required',
+    'earshot.yaml:5: plugins.acme.nested.timeoutMs is required; set it, or EARSHOT_PLUGINS__ACME__NESTED__TIMEOUT_MS',
   ]);
 });
 
@@ -295,7 +368,7 @@ for (const entry of [
   });
 }
 
-test('a problem that the program finds is told with the place of its key', t => {
+test('a problem found by the program is reported with its key', t => {
   const { problem } = load('stt:\n  - acme\n');
   t.is(problem(['stt', '0'], 'is not here').problems[0], 'earshot.yaml:2: stt.0 is not here');
 });
@@ -303,10 +376,10 @@ test('a problem that the program finds is told with the place of its key', t => 
 // ── example.yaml ────────────────────────────────────────────────────────────────────────────────────────────────
 
 const EXAMPLE = readFileSync(new URL('../../config/example.yaml', import.meta.url), 'utf8');
-/** As a reader uncomments it: a # right before a key goes, with prose after it stays. */
+/** Uncomments keys as a reader does: removes a # directly before a key; prose after it stays. */
 const UNCOMMENTED = EXAMPLE.replace(/^( *)#(?! |$)/gm, '$1');
 
-/** The comment right above a key's line, as one line. */
+/** Returns the comment above a key's line, as one line. */
 function commentAbove(key: string, indent: number): string[] {
   const lines = EXAMPLE.split('\n');
   const line = new RegExp(`^ {${indent}}#${key}:`);
@@ -333,26 +406,45 @@ function explains(t: ExecutionContext, { path, schema }: Key) {
   );
 }
 
-test('the example says nothing as it is, and uncommented it is valid and holds the defaults', t => {
+test('the example has no effect as it is, and uncommented it is valid and contains the defaults', t => {
   t.deepEqual(load(EXAMPLE).config.listen, ConfigSchema.parse({}).listen);
   t.false(load(EXAMPLE).isSet('port'));
 
   const cwd = workingDirectory(UNCOMMENTED);
   const { config } = loadConfig({ cwd, env: {} });
   const { core, key, name, ...bridge } = config.bridge;
+  const { port, ...health } = bridge.health;
   const { token, ...metrics } = config.metrics;
   const { timeZone, ...notifications } = config.notifications;
   const { directory, ...backup } = config.backup;
+  const { bucket, endpoint, accessKeyId, secretAccessKey, ...s3 } = backup.s3;
+  const { file, ...log } = config.log;
+  const { url, publicKey, ...updates } = config.updates;
   const { publicUrl, ...others } = config;
-  t.truthy(core && key && name && token && timeZone && directory && publicUrl);
+  t.truthy(
+    core && key && name && port && token && timeZone && directory && publicUrl && file && url && publicKey,
+  );
+  t.truthy(bucket && endpoint && accessKeyId && secretAccessKey);
   const defaults = ConfigSchema.parse({});
   t.deepEqual(
-    { ...others, backup, bridge, metrics, notifications, plugins: {} },
+    {
+      ...others,
+      backup: { ...backup, s3 },
+      bridge: { ...bridge, health },
+      log,
+      metrics,
+      notifications,
+      updates,
+      plugins: {},
+    },
     { ...defaults, dataDir: join(cwd, 'data'), plugins: {} },
   );
 });
 
-/** The example with one line and those of its sections uncommented, once for each; and what is said above these. */
+/**
+ * Uncomments each line of the example, with its sections, one at a time; also returns the comments above
+ * them.
+ */
 function uncommentEach(): { path: string[]; line: string; yaml: string; comments: string }[] {
   const sections: { name: string; at: number; comment: string }[] = [];
   const lines = EXAMPLE.split('\n');
@@ -381,7 +473,7 @@ test('each line of the example can be uncommented alone, with the lines of its s
     for (const problem of problemsWith(() =>
       pluginOptions(plugin, loaded.options?.(z) ?? z.strictObject({})),
     )) {
-      const [, missing] = /\.(\w+) is required$/.exec(problem) ?? [];
+      const [, missing] = /\.(\w+) is required/.exec(problem) ?? [];
       t.regex(comments, new RegExp(`\\b${missing}\\b.* required`), problem);
     }
   }

@@ -23,7 +23,7 @@ interface Checkout {
   setup(env?: Record<string, string>, args?: string[]): Promise<{ code: number; said: string; out: string }>;
 }
 
-/** A checkout of its own with the real set-up in it, whose only model is at `origin`. */
+/** Creates a checkout with the real setup script, whose only model is at `origin`. */
 async function checkout(
   t: ExecutionContext,
   origin: string,
@@ -92,7 +92,7 @@ function execute(command: string, args: string[], cwd: string, env: NodeJS.Proce
 
 const FILES = { '/model.onnx': BYTES, '/tokens.txt': TOKENS };
 
-test('fetches the model, and says nothing once all is there', async t => {
+test('fetches the model, and prints nothing once everything exists', async t => {
   const { origin, asked } = await serveFiles(t, FILES);
   const { model, setup } = await checkout(t, origin);
   const first = await setup();
@@ -102,13 +102,13 @@ test('fetches the model, and says nothing once all is there', async t => {
     first.said,
     /^Fetching the speech model test-model .* from 127\.0\.0\.1:\d+ …\nThe speech model test-model is ready\n$/,
   );
-  t.deepEqual(await readFile(model('model.onnx')), BYTES);
+  t.true(BYTES.equals(await readFile(model('model.onnx'))));
   t.deepEqual(await readFile(model('tokens.txt')), TOKENS);
   t.deepEqual(await setup(), { code: 0, out: '', said: '' });
   t.deepEqual(asked, ['/model.onnx all', '/tokens.txt all']);
 });
 
-test('goes on where a broken connection stopped, within a run and in the next one', async t => {
+test('resumes after a broken connection, within a run and in the next one', async t => {
   let broken = true;
   const { origin, asked } = await serveFiles(t, FILES, (...request) =>
     (broken ? breakHalfway : answerWithRanges)(...request),
@@ -122,7 +122,7 @@ test('goes on where a broken connection stopped, within a run and in the next on
   broken = false;
   const second = await setup();
   t.is(second.code, 0);
-  t.deepEqual(await readFile(model('model.onnx')), BYTES);
+  t.true(BYTES.equals(await readFile(model('model.onnx'))));
   t.false(existsSync(`${model('model.onnx')}.part`));
   t.is(asked[0], '/model.onnx all');
   t.is(asked.at(-1), '/tokens.txt all');
@@ -134,16 +134,16 @@ test('goes on where a broken connection stopped, within a run and in the next on
   );
 });
 
-test('begins anew where the server cannot send a part', async t => {
+test('starts again if the server does not support partial downloads', async t => {
   const { origin } = await serveFiles(t, FILES, (_request, response, body) => response.end(body));
   const { directory, model, setup } = await checkout(t, origin);
   await mkdir(join(directory, 'data/plugins/sherpa-onnx', MODEL), { recursive: true });
   await writeFile(`${model('model.onnx')}.part`, 'something else');
   t.is((await setup()).code, 0);
-  t.deepEqual(await readFile(model('model.onnx')), BYTES);
+  t.true(BYTES.equals(await readFile(model('model.onnx'))));
 });
 
-test('throws away what has the wrong checksum, and does not ask again the same day', async t => {
+test('discards a download with a wrong checksum, and does not retry the same day', async t => {
   const { origin, asked } = await serveFiles(t, FILES, (_request, response, body) =>
     response.end(Buffer.alloc(body.length)),
   );
@@ -162,13 +162,13 @@ test('throws away what has the wrong checksum, and does not ask again the same d
   t.is(asked.length, 1);
 });
 
-test('stops reading a file that is longer than it should be', async t => {
+test('stops reading a file that is longer than expected', async t => {
   const { origin } = await serveFiles(t, FILES, (_request, response) => response.end(Buffer.alloc(300_000)));
   const { setup } = await checkout(t, origin);
   t.regex((await setup()).said, /model\.onnx has more than 200000 bytes/);
 });
 
-test('says what the server answered, and how to try by hand', async t => {
+test("reports the server's response, and how to download manually", async t => {
   const { origin } = await serveFiles(t, FILES, (_request, response) => response.writeHead(404).end());
   const { setup } = await checkout(t, origin);
   const { code, said } = await setup();
@@ -176,7 +176,7 @@ test('says what the server answered, and how to try by hand', async t => {
   t.regex(said, /model\.onnx answered with 404.*npx earshot models pull test-model\n/);
 });
 
-test('starts without a model where nothing answers', async t => {
+test('starts without a model if the server is unreachable', async t => {
   const { setup } = await checkout(t, 'http://127.0.0.1:1');
   const { code, said } = await setup();
   t.is(code, 0);
@@ -187,7 +187,7 @@ test('starts without a model where nothing answers', async t => {
   );
 });
 
-test('gives a server that takes the connection and then keeps silent three seconds', async t => {
+test('gives up after three seconds on a server that accepts the connection and stays silent', async t => {
   const silent = createTcpServer(() => undefined).listen(0, '127.0.0.1');
   await once(silent, 'listening');
   t.teardown(() => silent.close());
@@ -197,7 +197,7 @@ test('gives a server that takes the connection and then keeps silent three secon
   t.regex(said, /did not answer within 3 s/);
 });
 
-test('fetches nothing in CI or when told that it is offline', async t => {
+test('fetches nothing in CI or when configured as offline', async t => {
   const { origin, asked } = await serveFiles(t, FILES);
   const { aptCalls, setup } = await checkout(t, origin);
   t.is((await setup({ EARSHOT_OFFLINE: '1' })).code, 0);
@@ -206,7 +206,7 @@ test('fetches nothing in CI or when told that it is offline', async t => {
   t.deepEqual(asked, []);
 });
 
-test('leaves a pocketsphinx alone before tests and the demo, and looks for better before a start', async t => {
+test('leaves pocketsphinx alone before tests and the demo, and looks for a better recogniser before a start', async t => {
   const { origin, asked } = await serveFiles(t, FILES);
   const { directory, setup } = await checkout(t, origin);
   const names = ['library', 'hmm', 'lm', 'dict'];
@@ -221,13 +221,13 @@ test('leaves a pocketsphinx alone before tests and the demo, and looks for bette
   t.is(asked.length, 2);
 });
 
-test('tries again, for whoever asks for a recogniser, what failed before, and its status tells whether there is one', async t => {
+test('retries a failed download when a recogniser is requested, and its status tells whether one exists', async t => {
   let isUp = false;
   const { origin } = await serveFiles(t, FILES, (request, response, body) =>
     isUp ? answerWithRanges(request, response, body) : void response.writeHead(503).end(),
   );
   const { directory, setup } = await checkout(t, origin);
-  await rm(join(directory, 'package-lock.json')); // as where Earshot is installed as a package
+  await rm(join(directory, 'package-lock.json')); // as in an installed package
   const failed = await setup({}, ['--recogniser']);
   t.is(failed.code, 1);
   t.regex(failed.said, /answered with 503\. Once more: npx earshot models pull test-model/);
@@ -237,7 +237,7 @@ test('tries again, for whoever asks for a recogniser, what failed before, and it
   t.regex(ready.said, /The speech model test-model is ready\nNothing is left to make ready\n$/);
 });
 
-test('where the model cannot be fetched and pocketsphinx is there, says which one is used, and not that all is done', async t => {
+test('if the model cannot be fetched and pocketsphinx exists, reports which one is used, and no success', async t => {
   const { origin } = await serveFiles(t, FILES, (_request, response) => void response.writeHead(503).end());
   const { directory, setup } = await checkout(t, origin);
   const names = ['library', 'hmm', 'lm', 'dict'];
@@ -284,7 +284,7 @@ const isRootOnDebian = process.getuid?.() === 0 && existsSync('/etc/debian_versi
 const testAsRoot = isRootOnDebian ? test : test.skip;
 
 testAsRoot(
-  'as root on Debian installs pocketsphinx when no model can be had, after an update of the lists',
+  'as root on Debian installs pocketsphinx when no model is available, after an update of the package lists',
   async t => {
     const apt = `case "$*" in
     *update*) touch lists ;;
@@ -308,7 +308,7 @@ testAsRoot(
   },
 );
 
-testAsRoot('does not try an installation that failed again the same day', async t => {
+testAsRoot('does not retry a failed installation on the same day', async t => {
   const { aptCalls, setup } = await checkout(t, 'http://127.0.0.1:1');
   t.regex(
     (await setup()).said,
@@ -319,7 +319,7 @@ testAsRoot('does not try an installation that failed again the same day', async 
   t.is((await aptCalls()).length, calls);
 });
 
-test('installs the packages of the lockfile when they differ, and never else', async t => {
+test('installs the packages of the lockfile only when they differ', async t => {
   const { directory, setup } = await checkout(t, 'http://127.0.0.1:1');
   const env = { EARSHOT_STT: '[]' };
   await rm(join(directory, 'node_modules'), { recursive: true });
@@ -358,7 +358,7 @@ test('stops with the reason when the packages cannot be installed', async t => {
   t.regex(said, /npm ci failed:\n.*EINTEGRITY/s);
 });
 
-/** Makes a package of that version, and a lockfile that asks for it. */
+/** Creates a package of that version, and a lockfile that requires it. */
 async function lock(directory: string, version: string, wrong?: string): Promise<void> {
   const source = join(directory, `tiny-${version}`);
   await mkdir(source, { recursive: true });

@@ -39,7 +39,7 @@ async function categoryOf({ app, url }: TestServer, content: string): Promise<un
   return category;
 }
 
-test('a server with a language model shows it, and has it decide what kind of memory one is', async t => {
+test('a server with a language model reports it, and uses it to categorise memories', async t => {
   const server = await startChatServer();
   t.teardown(() => server.close());
   server.chat = (_, response) => say(response, '{"category":"interesting"}');
@@ -49,7 +49,7 @@ test('a server with a language model shows it, and has it decide what kind of me
   t.is(server.asked[0]?.messages[1]?.content, JOB);
 });
 
-test('a server whose language model is away starts, says so, and decides by likeness', async t => {
+test('a server with an unreachable language model starts, reports it, and categorises by similarity', async t => {
   const server = await startChatServer();
   await server.close();
   const instance = await open(t, server.baseUrl);
@@ -60,7 +60,7 @@ test('a server whose language model is away starts, says so, and decides by like
   t.is(await categoryOf(instance, ADVENTURE), 'interesting');
 });
 
-test('a server without a language model says what decides instead', async t => {
+test('a server without a language model reports what it uses instead', async t => {
   const instance = await openServer(t, { stt: [] });
   t.like(await languageModel(instance), {
     name: 'none',
@@ -77,7 +77,7 @@ test('a server without a language model says what decides instead', async t => {
   );
 });
 
-test('health: ok with what is configured, degraded without a recogniser; a part that nobody needs is no failure', async t => {
+test('health: ok with the configured parts, degraded without a recogniser; an unused part is no failure', async t => {
   const get = async ({ url }: { url: string }) => {
     const response = await fetch(`${url}/healthz`);
     return [response.status, await response.json()];
@@ -95,7 +95,7 @@ test('health: ok with what is configured, degraded without a recogniser; a part 
   t.notRegex(spare, /✗/);
 });
 
-test('status lists what users can choose, and shows a plugin that no part names', async t => {
+test('status lists available choices, and shows a plugin that no configuration names', async t => {
   const use = join(import.meta.dirname, '../fixtures/plugins/acme-channel.ts');
   const plugins = { 'acme-channel': { use } };
   const statusOf = async (notify?: string[]) => {
@@ -116,7 +116,7 @@ test('status lists what users can choose, and shows a plugin that no part names'
   t.regex(named, /^✓ plugin: acme-channel: Acme pager \(notify\)$/m);
 });
 
-test('a plugin that is degraded shows in status and in health, also where no part names it', async t => {
+test('a degraded plugin is shown in status and in health, even if no configuration names it', async t => {
   const broken = await openServer(t, {
     ...countingStt(),
     plugins: { ...countingStt().plugins, ...(await waiting(t)) },
@@ -128,7 +128,7 @@ test('a plugin that is degraded shows in status and in health, also where no par
   );
 });
 
-test('understanding that asks a language model is not ready where none is configured', async t => {
+test('understanding by a language model is not ready if none is configured', async t => {
   const { app } = await openServer(t, { stt: [] });
   t.regex(
     renderStatus(await app.commands.status({})),
@@ -136,7 +136,7 @@ test('understanding that asks a language model is not ready where none is config
   );
 });
 
-test('a recogniser that could not be opened is told by status and health until it opens again', async t => {
+test('a recogniser that failed to open is reported by status and health until it opens', async t => {
   const outage = await failingStt(t);
   const server = await openServer(t, { stt: outage.stt, plugins: outage.plugins });
   const health = async () => (await (await fetch(`${server.url}/healthz`)).json()) as object;
@@ -160,7 +160,7 @@ test('a recogniser that could not be opened is told by status and health until i
   t.deepEqual(await health(), { status: 'ok', parts: [] });
 });
 
-test('health asks the database one question at a time, and does not wait for it for ever', async t => {
+test('health sends the database one query at a time, with a time limit', async t => {
   const asked: ((found: null) => void)[] = [];
   const state = { isReady: false };
   const late = Promise.withResolvers<void>();
@@ -184,7 +184,7 @@ test('health asks the database one question at a time, and does not wait for it 
   await next;
 });
 
-/** A third party's plugin whose server is not up yet. */
+/** A third party's plugin whose server is not running yet. */
 async function waiting(t: ExecutionContext) {
   const use = join(await temporaryDirectory(t), 'waiter.mjs');
   await writeFile(
@@ -197,7 +197,7 @@ async function waiting(t: ExecutionContext) {
   return { waiter: { use } };
 }
 
-/** Asks an address of a user at its start. */
+/** A plugin that requests a user's address when it starts. */
 const CALLER = `export default {
   name: 'caller', api: 1, title: 'Caller',
   options: z => z.object({ url: z.string() }),
@@ -210,7 +210,7 @@ const CALLER = `export default {
 
 for (const allowHosts of [[], ['127.0.0.1']]) {
   const isAllowed = allowHosts.length > 0;
-  test(`an address of a user in the local network is ${isAllowed ? 'asked where the configuration allows it' : 'refused'}`, async t => {
+  test(`a user's address in the local network is ${isAllowed ? 'contacted if the configuration allows it' : 'refused'}`, async t => {
     let asked = 0;
     const server = await startLocalServer(async (_, response) => {
       asked += 1;

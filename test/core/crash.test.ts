@@ -36,7 +36,7 @@ function send(client: ListenClient, samples: Int16Array): void {
     client.socket.send(samplesToBytes(samples.subarray(at, at + CHUNK_SAMPLES)));
 }
 
-/** All conversations once the server, by itself, has finished them. */
+/** Returns all conversations once the server has finished them by itself. */
 async function finished(core: CoreProcess): Promise<Stored[]> {
   const path = '/v1/dev/user/conversations?include_transcript=true';
   return eventually(
@@ -45,11 +45,11 @@ async function finished(core: CoreProcess): Promise<Stored[]> {
   );
 }
 
-/** Segments after which the kill comes. */
+/** Number of segments after which the server is killed. */
 const MOMENTS = [1, 4];
 
 for (const segments of MOMENTS) {
-  test(`killed after ${segments} segments, core has each of them once, and ends the conversation by itself`, async t => {
+  test(`killed after ${segments} segments, core has each of them once, and ends the conversation without a client`, async t => {
     const core = await coreProcess(t, countingStt());
     const client = await connectListen(core.url, core.key, { ...QUERY, conversation_timeout: 5 });
     send(client, TALK);
@@ -73,7 +73,7 @@ for (const segments of MOMENTS) {
   });
 }
 
-test('a client that resumes after the kill loses nothing and doubles nothing', async t => {
+test('a client that resumes after the kill loses nothing and duplicates nothing', async t => {
   const core = await coreProcess(t, countingStt());
   const query = { ...QUERY, conversation_timeout: 600, stream: 'talk', from: 0 };
   const first = await connectListen(core.url, core.key, query);
@@ -110,7 +110,7 @@ test('a client that resumes after the kill loses nothing and doubles nothing', a
   }
 });
 
-test('killed amid imports and edits, core keeps what it answered, and finishes the imports as soon as it is back', async t => {
+test('killed amid imports and edits, core keeps what it acknowledged, and finishes the imports at its next start', async t => {
   const core = await coreProcess(t, { ...countingStt(), rateLimits: { enabled: false } });
   const scopes = ['conversations:write', 'action_items:read', 'action_items:write'];
   const made = await callControl(controlPath(core.dataDir), 'key', { user: 'owner', scopes });
@@ -139,7 +139,7 @@ test('killed amid imports and edits, core keeps what it answered, and finishes t
       client_session_id: `${at}`,
       transcript_segments,
     });
-  /** One after the other until the kill, which so always comes amid some that are not answered. */
+  /** Imports one by one until the kill, which therefore hits some that are unanswered. */
   const answered: Imported[] = [];
   const first = Promise.withResolvers<void>();
   let asked = 0;
@@ -179,7 +179,7 @@ test('killed amid imports and edits, core keeps what it answered, and finishes t
     );
 });
 
-test('killed when it has heard nothing of what it took, core transcribes it by itself, without its client', async t => {
+test('killed before it transcribed anything, core transcribes all received audio without the client', async t => {
   const { begin, end, ...stt } = await failingStt(t);
   await begin();
   const core = await coreProcess(t, stt);

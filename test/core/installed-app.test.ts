@@ -10,7 +10,7 @@ const TALK = [
   { text: 'Yes, and we need a new fence for that.', start: 5, end: 9, speaker: 'SPEAKER_01' },
 ];
 
-test('An app is told, signed, what happens to who installed it, may do what they allow, and no more once it is gone', async t => {
+test('An app receives signed events of the users who installed it, within their permissions, until it is uninstalled', async t => {
   const receiver = await startReceiver(t);
   const server = await openServer(t, { ...countingStt(), delivery: { allowHosts: ['127.0.0.1'] } });
   await server.app.commands['user.add']({ name: 'ben' });
@@ -28,7 +28,7 @@ test('An app is told, signed, what happens to who installed it, may do what they
   await anna.post('/v1/users/developer/webhook/memory_created', { url: `${receiver.url}?of=anna` });
   const talk = async () =>
     String((await anna.post('/v1/dev/user/conversations/from-segments', { transcript_segments: TALK })).id);
-  /** Takes the requests since the last call, by address. */
+  /** Takes the requests since the last call, by URL. */
   const told = async (count: number) => {
     await receiver.arrived(count);
     const came = receiver.received.splice(0);

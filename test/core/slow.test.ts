@@ -14,15 +14,18 @@ const MiB = 1024 * 1024;
 const UTTERANCES = 20;
 const PART = joined(speech('budget'), silence(4));
 const PART_S = PART.length / 16_000;
-/** Six times the bytes of the same sound: 48 kHz, two channels. */
+/** Six times the bytes of the same audio: 48 kHz, two channels. */
 const WIDE = samplesToBytes(
   Int16Array.from({ length: PART.length * 6 }, (_, i) => PART[Math.floor(i / 6)] ?? 0),
 );
 const MESSAGE_BYTES = 38_400;
-/** Each brings more than 35 MiB. */
+/** Each sends more than 35 MiB. */
 const ROUNDS = amount(4, 7);
 const LEAST_MIB = 35 * ROUNDS;
-/** Writes down each second what the process holds once its garbage is collected: what the system gave it says more. */
+/**
+ * Records each second the memory of the process after a garbage collection, as the memory from the system
+ * says more.
+ */
 const COLLECT = `data:text/javascript,${encodeURIComponent(
   `import { writeFileSync, renameSync } from 'node:fs';
   import v8 from 'node:v8';
@@ -39,7 +42,7 @@ const COLLECT = `data:text/javascript,${encodeURIComponent(
   }
   if (isMainThread) setInterval(note, 1000).unref();`,
 )}`;
-/** A client that is busy sending is late to answer a ping. */
+/** A client that is busy sending answers pings late. */
 const PATIENT = { heartbeatMs: 600_000 };
 const QUERY = {
   codec: 'pcm16',
@@ -55,7 +58,7 @@ interface Stored {
   transcript_segments: { end: number }[];
 }
 
-/** As fast as it goes; resolves when all of it is on the disk of the server. */
+/** Sends as fast as possible; resolves when all of it is on the server's disk. */
 async function send(client: ListenClient, before: number): Promise<number> {
   let messages = before;
   for (let part = 0; part < UTTERANCES; part++)
@@ -67,7 +70,7 @@ async function send(client: ListenClient, before: number): Promise<number> {
   return messages;
 }
 
-test('for a recogniser that is slower than speech audio waits on disk, and all of it becomes text', async t => {
+test('audio for a recogniser slower than real time waits on disk, and all of it is transcribed', async t => {
   const maxQueuedBytes = 64 * 1024;
   const core = await coreProcess(t, {
     ...countingStt({ msPerSecond: 40 }),
@@ -97,7 +100,7 @@ test('for a recogniser that is slower than speech audio waits on disk, and all o
     t.true(Math.abs(end - (ends[0] ?? 0) - i * PART_S) <= 0.1, `segment ${i} ends at ${end} s`);
 });
 
-/** All conversations once the server, by itself, has finished one. */
+/** All conversations once the server has finished one without a client. */
 async function finished(core: CoreProcess): Promise<Stored[]> {
   const path = '/v1/dev/user/conversations?include_transcript=true';
   return eventually(
@@ -106,7 +109,7 @@ async function finished(core: CoreProcess): Promise<Stored[]> {
   );
 }
 
-test('audio that no recogniser takes costs disk, and no memory, also after a restart', async t => {
+test('audio that no recogniser accepts uses disk space and no memory, also after a restart', async t => {
   const held = await mkdtemp(join(tmpdir(), 'earshot-held-'));
   t.teardown(() => rm(held, { recursive: true }));
   const core = await coreProcess(t, { ...countingStt({ behaviour: 'hangs' }), listen: PATIENT }, () => [
@@ -122,7 +125,7 @@ test('audio that no recogniser takes costs disk, and no memory, also after a res
   for (let i = 0; i < ROUNDS; i++) sent = await send(client, sent);
   const onDisk = (await core.metric('earshot_spool_bytes{state="disk"}')) / MiB;
   t.true(onDisk > LEAST_MIB, `${onDisk} MiB on disk`);
-  // What was garbage at once goes late; what is held would not go at all.
+  // Garbage is freed late; referenced memory would not be freed at all.
   const settled = async () => {
     await eventually(heldMiB, now => now - before <= onDisk / 2);
   };
@@ -136,5 +139,5 @@ test('audio that no recogniser takes costs disk, and no memory, also after a res
 
 async function readHeld(file: string): Promise<number> {
   const read = async () => Number(await readFile(file, 'utf8').catch(() => Number.NaN));
-  return (await eventually(read, bytes => bytes > 0)) / MiB; // it may have just begun
+  return (await eventually(read, bytes => bytes > 0)) / MiB; // it may have just started
 }

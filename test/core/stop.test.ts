@@ -16,7 +16,7 @@ interface Stored {
   transcript_segments: { start: number; end: number }[];
 }
 
-/** In messages of 100 ms, from this one on, as fast as it goes. */
+/** Sends in messages of 100 ms from this one on, as fast as possible. */
 function send(client: ListenClient, sound: Int16Array, from = 0): number {
   let message = 0;
   for (let at = 0; at < sound.length; at += MESSAGE_SAMPLES, message++)
@@ -33,7 +33,7 @@ async function finished(core: CoreProcess, count: number): Promise<Stored[]> {
 }
 
 for (const behaviour of ['hangs', 'ignores']) {
-  test(`a recogniser that ${behaviour} and clients that go on sending do not hold up a stop, nor lose a word`, async t => {
+  test(`a recogniser that ${behaviour} and clients that keep sending neither delay a stop nor lose a word`, async t => {
     const core = await coreProcess(t, countingStt({ behaviour }));
     const query = (device: string) => ({
       ...QUERY,
@@ -77,7 +77,7 @@ for (const behaviour of ['hangs', 'ignores']) {
 }
 
 for (const end of ['stop', 'kill'] as const) {
-  test(`after a ${end} in the middle two devices go on with their streams, each with its own text, once`, async t => {
+  test(`after a ${end} in the middle two devices continue their streams, each with its own text, once`, async t => {
     const core = await coreProcess(t, countingStt());
     const talk = joined(PART, PART, PART, PART);
     const devices = ['a', 'b'].map(device => ({

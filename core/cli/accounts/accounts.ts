@@ -128,8 +128,12 @@ function addKeyCreate(key: Command): void {
   key
     .command('create <user>', { isDefault: true })
     .description('create an API key and print it; it is shown only once, and valid until it is revoked')
-    .requiredOption('--scopes <list>', 'what it may do: listen, conversations:read, … by commas', byCommas)
-    .option('--name <name>', 'name in lists of keys')
+    .requiredOption(
+      '--scopes <list>',
+      'permissions: listen, conversations:read, …, comma-separated',
+      byCommas,
+    )
+    .option('--name <name>', 'name shown in lists of keys')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot key create ada --scopes listen --name pendant')
     .action(async (user: string, options: KeyOptions, command: Command) => {

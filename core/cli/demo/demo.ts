@@ -15,7 +15,7 @@ export function addDemo(program: Command): void {
     .description('demonstrate the whole way from a simulated wearable to a finished conversation')
     .option(
       '--audio <file>',
-      'what is said: WAV, or with ffmpeg installed any format (default: a recording that comes along)',
+      'recording to play: WAV, or with ffmpeg installed any format (default: a bundled recording)',
     )
     .option('--exit', 'end after the first finished conversation')
     .option('--limit <s>', 'time limit in seconds, beyond the length of the recording', seconds, 90)

@@ -9,8 +9,8 @@ import { readRecording } from '../../audio/recording-file.ts';
 import { type Commands, RECOGNITION, type Result } from '../../control/commands.ts';
 import { callControl, controlPath } from '../../control/control.ts';
 import { describePart } from '../../control/status.ts';
+import { type Child, startChild } from '../../runtime/child.ts';
 import { AppError } from '../../runtime/errors.ts';
-import { type Child, startChild } from '../child.ts';
 import type { DemoOptions } from './demo.ts';
 import { createStory, type Story } from './narration.ts';
 

@@ -46,7 +46,7 @@ async function judgeCore(patient: Patient): Promise<Finding> {
     return problem ? bad('core', problem.detail, problem.cure) : good('core', `answers on ${url}`);
   }
   const cure = 'start the server, earshot serve, or correct bridge.core';
-  return doubt('core', `does not answer on ${url}; the sound is kept meanwhile`, cure);
+  return doubt('core', `does not answer on ${url}; audio is stored meanwhile`, cure);
 }
 
 type Key = { text: string; from: string } | { problem: string };
@@ -66,7 +66,7 @@ async function judgeKey(key: Key, directory: string, patient: Patient | null): P
   const file = join(directory, 'key');
   if ('problem' in key) {
     if (key.problem === 'ENOENT')
-      return note('key', 'none yet; core makes one when the bridge runs beside it');
+      return note('key', 'none yet; core creates one when the bridge runs on the same machine');
     return bad('key', `${file} cannot be read (${key.problem})`, `sudo chown "$(id -un)" ${file}`);
   }
   if (patient === null) return good('key', `in ${key.from}`);
@@ -86,10 +86,10 @@ async function judgeSpool({ loaded: { config }, clock }: Patient, directory: str
   const recordings = (await readdir(spool).catch(() => [])).sort();
   const sizes = await Promise.all(recordings.map(name => sizeOfDirectory(join(spool, name))));
   const bytes = sizes.reduce((sum, size) => sum + size, 0);
-  if (bytes === 0) return good('spool', 'nothing waits to be stored');
+  if (bytes === 0) return good('spool', 'no audio is waiting');
   const ageMs = clock.now() - Number.parseInt(recordings[0] ?? '', 10);
-  const detail = `${sizeOf(bytes)} of sound wait, of at most ${sizeOf(config.bridge.spoolBytes)}, the oldest for ${ageOf(ageMs)}`;
-  const cure = 'start the server and the bridge, and look whether a recogniser is ready';
+  const detail = `${sizeOf(bytes)} of audio wait, of at most ${sizeOf(config.bridge.spoolBytes)}, the oldest for ${ageOf(ageMs)}`;
+  const cure = 'start the server and the bridge, and check that a recogniser is ready';
   const isLate = ageMs > OLD_MS || bytes > FULL * config.bridge.spoolBytes;
   return isLate ? doubt('spool', detail, cure) : good('spool', detail);
 }

@@ -10,10 +10,11 @@ import { embedderCheck, languageModelCheck } from './meaning.ts';
 import { databaseCheck, pluginsCheck } from './plugins.ts';
 import { portCheck } from './port.ts';
 import { detectionCheck, recognitionCheck } from './speech.ts';
+import { updatesCheck } from './updates.ts';
 
 /** In rounds, one after the other: what is measured in one is not to be disturbed by the next. */
 export const ROUNDS: readonly (readonly Check[])[] = [
-  [machineCheck, clockCheck, configurationCheck, portCheck],
+  [machineCheck, clockCheck, configurationCheck, portCheck, updatesCheck],
   [dataDirectoryCheck],
   [databaseCheck, pluginsCheck, bluetoothCheck, bridgeCheck, deliveryCheck],
   [detectionCheck, recognitionCheck],

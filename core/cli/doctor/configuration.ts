@@ -1,11 +1,12 @@
-import { ConfigError, type LoadedConfig } from '../../../config/load.ts';
+import { ConfigError, type LoadedConfig, type PluginOptions } from '../../../config/load.ts';
 import { BUILTIN_PLUGINS, choicesOf, notChosen } from '../../plugin-host/builtin.ts';
 import { importPlugin, type LoadedPlugin, optionsSchema } from '../../plugin-host/loader.ts';
-import { type KnownPlugin, knownPlugins } from '../../plugin-host/selection.ts';
+import { checkChoices, type KnownPlugin, knownPlugins } from '../../plugin-host/selection.ts';
 import type { Check, Patient } from './examination.ts';
 import { type Finding, findingsOf } from './finding.ts';
 
-const { good, bad } = findingsOf('Configuration');
+const { good, doubt, bad } = findingsOf('Configuration');
+const ON_PAGE = 'set it anew on the system page, or delete it from settings.yaml in the data directory';
 const CORRECT = 'correct it; config/example.yaml shows every option';
 
 /** Converts each configuration problem to a finding. */
@@ -32,12 +33,17 @@ export const configurationCheck: Check = {
 
 /**
  * Lists the plugins that the server would load.
- * @throws {ConfigError} when one is named that does not exist
+ * @throws {ConfigError} when one is named that does not exist, or a built-in one for what it does not provide
  */
 export function chosenPlugins({ loaded }: Patient): KnownPlugin[] {
   const wanted = choicesOf(loaded.config);
   const skip = notChosen([loaded.config.storage, ...Object.values(wanted).flat()]);
   const known = knownPlugins({ builtin: BUILTIN_PLUGINS, config: loaded, wanted });
+  checkChoices(
+    loaded,
+    wanted,
+    known.map(({ name, off, kind }) => ({ name, off, provides: kind === null ? null : [kind] })),
+  );
   return known.filter(({ name, builtin, off }) => !off && !(builtin && skip.includes(name)));
 }
 
@@ -45,15 +51,18 @@ export function chosenPlugins({ loaded }: Patient): KnownPlugin[] {
 export async function optionsOf(
   known: KnownPlugin,
   loaded: LoadedConfig,
-): Promise<{ plugin: LoadedPlugin; options: unknown }> {
+): Promise<{ plugin: LoadedPlugin; options: unknown; given: PluginOptions }> {
   const plugin = await importPlugin(known);
-  return { plugin, options: loaded.pluginOptions(plugin.name, optionsSchema(plugin)).values };
+  const given = loaded.pluginOptions(plugin.name, optionsSchema(plugin));
+  return { plugin, options: given.values, given };
 }
 
 async function problemsOf(known: KnownPlugin, patient: Patient): Promise<Finding[]> {
   try {
-    await optionsOf(known, patient.loaded);
-    return [];
+    const { given } = await optionsOf(known, patient.loaded);
+    const onPage = [...given.origins].flatMap(([path, { from }]) => (from === 'page' ? [path] : []));
+    const told = onPage.length > 0 ? [good(known.name, `set on the page: ${onPage.join(', ')}`)] : [];
+    return [...told, ...given.ignored.map(problem => doubt(known.name, `left out: ${problem}`, ON_PAGE))];
   } catch (error) {
     if (error instanceof ConfigError) return problemsIn(error);
     const cure = `correct plugins.${known.name}.use, or try it: earshot plugin check ${known.module}`;

@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { open, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { countOrphanedAudio, ORPHANED, ORPHANED_CURE, tellOrphaned } from '../../listen/orphaned-audio.ts';
+import {
+  countOrphanedAudio,
+  ORPHANED,
+  ORPHANED_CURE,
+  tellOrphaned,
+} from '../../listen/spool/orphaned-audio.ts';
 import { freeBytes } from '../../runtime/files.ts';
 import { sizeOf } from '../../runtime/terminal.ts';
 import type { Check } from './examination.ts';
@@ -12,7 +17,7 @@ const TOO_LITTLE_BYTES = 1e8;
 const SYNCS = 20;
 const SLOW_MS = 50;
 const TOO_SLOW_MS = 500;
-const MAKE_ROOM = 'make room there, or set dataDir to a larger disk';
+const MAKE_ROOM = 'free space there, or set dataDir to a larger disk';
 
 const { good, note, doubt, bad } = findingsOf('Data directory');
 
@@ -20,7 +25,7 @@ export const dataDirectoryCheck: Check = {
   group: 'Data directory',
   what: 'disk',
   limitMs: 20_000,
-  cure: 'look at the disk: dmesg, smartctl; or set dataDir to another one',
+  cure: 'check the disk: dmesg, smartctl; or set dataDir to another one',
   async look({ loaded: { config } }, signal) {
     const { dataDir } = config;
     const found = await stat(dataDir).catch(codeOf);
@@ -40,7 +45,7 @@ export const dataDirectoryCheck: Check = {
 };
 
 function notYet(dataDir: string): Finding {
-  return note('directory', `${dataDir} is not there yet; the first start makes it`);
+  return note('directory', `${dataDir} does not exist yet; the first start creates it`);
 }
 
 async function orphanedAudio(dataDir: string): Promise<Finding[]> {
@@ -67,8 +72,8 @@ function owner(dataDir: string, { uid }: { uid: number }): Finding {
 
 function mode(dataDir: string, bits: number): Finding {
   const octal = (bits & 0o777).toString(8).padStart(4, '0');
-  if ((bits & 0o077) === 0) return good('privacy', `mode ${octal}: its account alone reads it`);
-  return doubt('privacy', `mode ${octal}: other accounts may look into it`, `chmod 700 ${dataDir}`);
+  if ((bits & 0o077) === 0) return good('privacy', `mode ${octal}: only its account can read it`);
+  return doubt('privacy', `mode ${octal}: other accounts can read it`, `chmod 700 ${dataDir}`);
 }
 
 async function space(directory: string): Promise<Finding> {

@@ -4,7 +4,7 @@ import type { Check } from './examination.ts';
 import { codeOf, type Finding, findingsOf } from './finding.ts';
 
 const { good, note, doubt } = findingsOf('Delivery');
-const CURE = 'name in delivery.allowHosts the hosts that are meant, one by one';
+const CURE = 'list the intended hosts in delivery.allowHosts, one by one';
 
 /** Where most clouds give a machine its keys: whoever may send there may have them. */
 const METADATA = '169.254.169.254';
@@ -14,7 +14,7 @@ export const deliveryCheck: Check = {
   group: 'Delivery',
   what: 'allowed hosts',
   limitMs: 15_000,
-  cure: 'look whether this machine resolves names: getent hosts NAME',
+  cure: 'check that this machine resolves names: getent hosts NAME',
   async look({ loaded }) {
     const { allowHosts } = loaded.config.delivery;
     if (allowHosts.length === 0)

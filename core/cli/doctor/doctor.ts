@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { asCalled } from '../../../config/called-as.ts';
-import { ConfigError, type LoadedConfig } from '../../../config/load.ts';
+import { ConfigError, environment, type LoadedConfig } from '../../../config/load.ts';
 import { AppError } from '../../runtime/errors.ts';
 import { onOneLine } from '../../runtime/terminal.ts';
 import { settingsOf } from '../in-process.ts';
@@ -57,7 +57,7 @@ async function placeOf(
 }
 
 async function diagnose(command: Command, tell: (findings: Finding[]) => void): Promise<Finding[]> {
-  const { runGuarded } = await import('../guarded.ts');
+  const { runGuarded } = await import('../../runtime/guarded.ts');
   const { config } = command.optsWithGlobals<{ config?: string }>();
   const { file, dataDir } = await placeOf(command);
   const findings: Finding[] = [];
@@ -69,6 +69,7 @@ async function diagnose(command: Command, tell: (findings: Finding[]) => void): 
   const broken = await runGuarded({
     entry: 'core/cli/doctor/doctor-main',
     request: { file: file ?? config, dataDir },
+    environment,
     limitMs: LIMIT_MS,
     onMessage: message => add((message as DoctorMessage & { type: 'findings' }).findings), // it sends nothing else
   });

@@ -54,7 +54,7 @@ async function synchronised({ run }: Patient): Promise<Finding> {
   if (await isThere(join(run, 'systemd/timesync/synchronized'))) return good('time server', 'synchronised');
   if (await isThere(join(run, 'systemd/timesync')))
     return doubt('time server', 'systemd-timesyncd has not reached one yet', SET_CLOCK);
-  return note('time server', 'it cannot be told from here whether the clock follows one');
+  return note('time server', 'cannot determine whether the clock follows one');
 }
 
 /** Wall clock against the one that only goes forward. */

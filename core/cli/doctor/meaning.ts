@@ -13,7 +13,7 @@ const Answer = z.object({ legs: z.number() });
 const ORDER = 'You are asked for a number of legs. Give it.';
 /** Summaries wait for it, and so does who stores a memory. */
 const SLOW_MS = 5000;
-const LATE = 'look whether the server of the model works, and how much it has to do';
+const LATE = 'check that the model server works, and its load';
 const [ONE, LIKE, UNLIKE] = [
   'He repairs cars for a living',
   'His job is fixing automobiles',
@@ -29,9 +29,7 @@ export const languageModelCheck: Check = {
   async look(patient, signal) {
     const { llm } = patient.loaded.config;
     if (llm.length === 0)
-      return [
-        note('language model', `none; plain rules make titles, overviews and memories${await proposal()}`),
-      ];
+      return [note('language model', `none; rules write titles, overviews and memories${await proposal()}`)];
     const findings: Finding[] = [];
     for (const name of llm) {
       const trial = withPlugin(name, patient, host => ask(name, host.get('llm', name), signal));
@@ -54,7 +52,7 @@ async function ask(name: string, llm: LanguageModel, signal: AbortSignal): Promi
   const began = performance.now();
   await llm.object(Answer, { system: ORDER, user: 'A dog.', maxTokens: 1000, signal });
   const tookMs = performance.now() - began;
-  const detail = `${llm.model} answers as it is asked to, in ${(tookMs / 1000).toFixed(1)} s`;
+  const detail = `${llm.model} answers as requested, in ${(tookMs / 1000).toFixed(1)} s`;
   if (tookMs <= SLOW_MS) return good(name, detail);
   return doubt(name, detail, 'choose a smaller model, or a faster machine, unless it was only being loaded');
 }
@@ -77,7 +75,7 @@ async function compare(name: string, embedder: Embedder, signal: AbortSignal): P
   if (cosine(one, like) > cosine(one, unlike)) return good(name, detail);
   return doubt(
     name,
-    `${detail}, but texts of like meaning are not nearer than others`,
+    `${detail}, but texts of similar meaning are not closer than others`,
     'choose another model',
   );
 }

@@ -23,7 +23,7 @@ export const databaseCheck: Check = {
     const known = chosenPlugins(patient).find(({ name }) => name === storage);
     if (!known) return [bad('database', `there is no storage ${storage}`, NONE)];
     const told = await ask(known, dataDir, patient, signal);
-    if (!told) return [note('database', `${storage} tells nothing of its state`)];
+    if (!told) return [note('database', `${storage} does not report its state`)];
     return told.map(diagnosis => ({ group: 'Database', ...diagnosis }));
   },
 };

@@ -14,14 +14,15 @@ export const portCheck: Check = {
   group: 'Server',
   what: 'port',
   limitMs: 8000,
-  cure: 'look who has it: ss -ltnp',
+  cure: 'find the program that uses it: ss -ltnp',
   async look(patient) {
     const { server } = patient;
     if (server === 'absent') return [note('server', 'it does not run'), await judgePort(patient)];
     if ('problem' in server)
       return [bad('server', server.problem, 'be the account that runs it, or start it again')];
     const { url, version } = server;
-    if (url === null) return [doubt('server', 'it is starting, or stopping', 'look again in a moment')];
+    if (url === null)
+      return [doubt('server', 'it is starting, or stopping', 'run the check again in a moment')];
     return [await judgeHealth(url, version, patient), ...(await judgePublicUrl(patient))];
   },
 };
@@ -58,7 +59,11 @@ async function judgePort(patient: Patient): Promise<Finding> {
   if (code === 'EADDRINUSE') return taken(patient, host, port);
   if (code === 'EACCES')
     return bad('port', `this account may not use port ${port}`, 'choose one above 1023: EARSHOT_PORT=8420');
-  return bad('port', `${host} is no address of this machine (${code})`, 'choose one: EARSHOT_HOST=127.0.0.1');
+  return bad(
+    'port',
+    `${host} is not an address of this machine (${code})`,
+    'choose one: EARSHOT_HOST=127.0.0.1',
+  );
 }
 
 async function taken(patient: Patient, host: string, port: number): Promise<Finding> {

@@ -56,6 +56,6 @@ function wrap(text: string, width: number): string[] {
 export function summary(findings: readonly Finding[], { paint }: Paper): string {
   const count = (level: Finding['level']) => findings.filter(finding => finding.level === level).length;
   const [bad, doubt] = [count('bad'), count('doubt')];
-  if (bad > 0) return paint('red', `${bad} to be cured before Earshot works, ${doubt} to look at`);
-  return doubt > 0 ? paint('yellow', `It works; ${doubt} to look at`) : paint('green', 'All is well');
+  if (bad > 0) return paint('red', `${bad} to fix before Earshot works, ${doubt} to check`);
+  return doubt > 0 ? paint('yellow', `Earshot works; ${doubt} to check`) : paint('green', 'Everything works');
 }

@@ -33,7 +33,7 @@ async function start(t: ExecutionContext) {
   return { ...server, app, refused, json, ask };
 }
 
-test.serial('An app is made, installed, looked at, and deleted', async t => {
+test.serial('An app is created, installed, shown, and deleted', async t => {
   const { app, json, ask } = await start(t);
   t.is(await app('list'), 'There is no app yet: npx earshot app create <user> <name>\n');
   const about = [
@@ -86,13 +86,13 @@ test.serial('An app is made, installed, looked at, and deleted', async t => {
   t.regex(rotated.signingSecret, /^whsec_/);
   t.not(rotated.signingSecret, signing);
 
-  t.is(await app('uninstall', 'owner', id), 'owner has Tea counter installed no more.\n');
+  t.is(await app('uninstall', 'owner', id), 'Uninstalled Tea counter for owner.\n');
   t.is(await ask(second, id), 404);
   t.is(await app('delete', 'Tea counter'), `Deleted Tea counter (${id}).\n`);
   t.is(await ask(second, id), 401);
 });
 
-test.serial('What is wrong with a command for apps is said in a line, with the way out', async t => {
+test.serial('An invalid command for apps gets one line, with instructions', async t => {
   const { app, refused, json } = await start(t);
   const { id } = await json('create', 'owner', 'Tea');
   const cases: [string[], RegExp][] = [
@@ -122,25 +122,22 @@ test.serial('What is wrong with a command for apps is said in a line, with the w
   t.regex(await refused('delete', 'Tea'), new RegExp(`several apps "Tea"; name one by its id: .*${id}`));
 });
 
-test.serial(
-  'A name that steers a terminal is refused; one that is there already is shown without that',
-  async t => {
-    const { app, json, refused, dataDir } = await start(t);
-    t.regex(await refused('create', 'owner', 'Tea\u001b[2J\nowner: Mallory'), /name: has control characters/);
-    await app('create', 'owner', 'Tea');
-    await changeDatabase(
-      join(dataDir, 'earshot.db'),
-      "update apps set name = 'Tea' || char(27) || ']0;x' || char(7, 13, 10) || 'forged', description = char(155) || 'x'",
-    );
-    const { id } = (await json('list')).apps[0];
-    for (const shown of [await app('list'), await app('show', id)]) {
-      t.true(shown.includes('Tea ]0;x forged'), shown);
-      t.notRegex(shown, /[^\P{Cc}\n]/u);
-    }
-  },
-);
+test.serial('A name with control characters is rejected; an existing one is shown without them', async t => {
+  const { app, json, refused, dataDir } = await start(t);
+  t.regex(await refused('create', 'owner', 'Tea\u001b[2J\nowner: Mallory'), /name: has control characters/);
+  await app('create', 'owner', 'Tea');
+  await changeDatabase(
+    join(dataDir, 'earshot.db'),
+    "update apps set name = 'Tea' || char(27) || ']0;x' || char(7, 13, 10) || 'forged', description = char(155) || 'x'",
+  );
+  const { id } = (await json('list')).apps[0];
+  for (const shown of [await app('list'), await app('show', id)]) {
+    t.true(shown.includes('Tea ]0;x forged'), shown);
+    t.notRegex(shown, /[^\P{Cc}\n]/u);
+  }
+});
 
-test.serial('Apps are made while no server runs, too', async t => {
+test.serial('Apps are created while no server runs, too', async t => {
   const env = { EARSHOT_DATA_DIR: await temporaryDirectory(t) };
   const run = async (...args: string[]) => {
     const { code, stdout, stderr } = await earshot(args, env);

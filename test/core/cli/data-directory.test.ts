@@ -8,7 +8,7 @@ import { MAIN, plainEnvironment } from '../../helpers/cli.ts';
 import { temporaryDirectory } from '../../helpers/domain.ts';
 import { openServer, prepareData } from '../../helpers/services.ts';
 
-/** A folder to type commands in, and a directory in the place of the systemd service's. */
+/** A folder to run commands in, and a directory that stands in for the systemd service's. */
 async function places(t: ExecutionContext) {
   const root = await temporaryDirectory(t);
   const [folder, service] = [join(root, 'folder'), join(root, 'service')];
@@ -49,7 +49,7 @@ const COMMANDS: string[][] = [
   ],
 ];
 
-test('Where there is no Earshot, no command makes one, and each says how to', async t => {
+test('Without a data directory no command creates one, and each says how to', async t => {
   const { root, folder, service, earshot } = await places(t);
   const elsewhere = join(root, 'elsewhere');
   for (const args of COMMANDS) {
@@ -58,18 +58,18 @@ test('Where there is no Earshot, no command makes one, and each says how to', as
     t.is(stdout, '');
     t.is(
       stderr,
-      `error: There is no Earshot in ${join(folder, 'data')}, nor in ${service}: node ${MAIN} serve makes one, or name its data directory with --data-dir\n`,
+      `error: There is no Earshot in ${join(folder, 'data')}, nor in ${service}: node ${MAIN} serve creates one; or name its data directory with --data-dir\n`,
     );
   }
   const named = await earshot(['user', 'list', '--data-dir', elsewhere]);
   t.regex(named.stderr, new RegExp(`^error: There is no Earshot in ${elsewhere}: `));
   const looked = await earshot(['doctor', '--json'], { env: { EARSHOT_STT: '[]' } });
-  t.regex(looked.stdout, /is not there yet; the first start makes it/);
+  t.regex(looked.stdout, /does not exist yet; the first start creates it/);
   t.is((await earshot(['models', 'list'])).code, 0);
   t.deepEqual([await readdir(folder), await readdir(root)], [[], ['folder']]);
 });
 
-test("The directory that is named comes first, then the service's, then the folder's own, and it is said which", async t => {
+test("A named directory has precedence, then the service's, then the folder's own, and the choice is shown", async t => {
   const { folder, service, earshot, root } = await places(t);
   const used = async (args: string[] = [], env: Record<string, string> = {}) => {
     const { code, stdout, stderr } = await earshot(['user', 'list', ...args], { env });
@@ -97,7 +97,7 @@ test("The directory that is named comes first, then the service's, then the fold
   t.true(doctor.stdout.includes(service) && !doctor.stdout.includes(here));
 });
 
-test('A server that runs is found before data that nobody serves', async t => {
+test('A running server is preferred to data that is not served', async t => {
   const { folder, service, earshot } = await places(t);
   await prepareData(service);
   const { url } = await openServer(t, { stt: [], dataDir: join(folder, 'data') });
@@ -106,7 +106,7 @@ test('A server that runs is found before data that nobody serves', async t => {
   t.regex((await earshot(['user', 'list'])).stderr, /\(this folder's\)/);
 });
 
-test("What belongs to the service's account is told with the account to be", async t => {
+test("Data of the service's account is reported with the account to use", async t => {
   const { root, folder, service, earshot } = await places(t);
   await prepareData(service);
   await prepareData(join(folder, 'data'));

@@ -30,7 +30,7 @@ async function start(t: ExecutionContext) {
     });
     return { status: response.status, body: await response.json() };
   };
-  /** A conversation that ends, and of which webhooks are told. */
+  /** Starts and ends a conversation that webhooks are told of. */
   const converse = async (text: string) => {
     const segments = [{ text, speaker: 'SPEAKER_00', is_user: true, start: 0, end: 3 }];
     const { status: code, body } = await send('POST', '/v1/dev/user/conversations/from-segments', {
@@ -41,7 +41,7 @@ async function start(t: ExecutionContext) {
   return { ...server, hook, refused, send, converse };
 }
 
-test.serial('Two addresses of one type are both told what happens, signed with one secret', async t => {
+test.serial('Two URLs of one type both receive events, signed with one secret', async t => {
   const { hook, converse, send } = await start(t);
   const [one, two] = [await startReceiver(t), await startReceiver(t)];
   t.regex(
@@ -133,7 +133,7 @@ test.serial(
   },
 );
 
-test.serial('What is wrong with a command for webhooks is said in a line, with the way out', async t => {
+test.serial('An invalid command for webhooks gets one line, with instructions', async t => {
   const { hook, refused, app, dataDir } = await start(t);
   const { url } = await startReceiver(t);
   t.regex(await refused('test', 'owner', 'desk'), /no webhook "desk", nor any other: npx earshot hook set/);

@@ -8,7 +8,7 @@ import test, { type ExecutionContext } from 'ava';
 import { asCalled, COMMAND_NAMES } from '../../../config/called-as.ts';
 import { earshot, MAIN, plainEnvironment } from '../../helpers/cli.ts';
 
-/** Program that main.mjs starts, as emitted: it reports its process, and obeys its arguments. */
+/** The program that main.mjs starts, as compiled: it reports its process and follows its arguments. */
 const PROGRAM = `
 export async function run(argv) {
   const { promise, resolve } = Promise.withResolvers();
@@ -24,8 +24,8 @@ export async function run(argv) {
 }`;
 
 /**
- * A project in which Earshot is installed, its Node hoisted beside it, and another Node that the machine has: the same
- * executable at another place.
+ * A project with Earshot installed and its Node beside it, and another Node of the machine: the same executable at
+ * another path.
  */
 async function project(t: ExecutionContext): Promise<{ main: string; ownNode: string; otherNode: string }> {
   const root = await realpath(await mkdtemp(join(tmpdir(), 'earshot-project-')));
@@ -73,7 +73,7 @@ test("it runs under the project's own Node, with its arguments and exit status",
   t.deepEqual(await exited, [7, null]);
 });
 
-test('it also does when it is started by a link, as npx does', async t => {
+test('it also does so when it is started by a link, as npx does', async t => {
   const { main, ownNode, otherNode } = await project(t);
   const command = join(dirname(otherNode), 'earshot');
   await symlink(main, command);
@@ -82,7 +82,7 @@ test('it also does when it is started by a link, as npx does', async t => {
   t.deepEqual(await exited, [0, null]);
 });
 
-test('it stays in its process when that is the right Node already', async t => {
+test('it stays in its process if that is the right Node already', async t => {
   const { main, ownNode } = await project(t);
   const { child, next, exited } = start(t, ownNode, main, ['leave', '0']);
   t.is((await next()).pid, child.pid);
@@ -103,20 +103,20 @@ test('signals are passed on', async t => {
   }
 });
 
-test('what it started ends with it, also when it is killed', async t => {
+test('child processes end with it, also when it is killed', async t => {
   const { main, otherNode } = await project(t);
   const { child, next } = start(t, otherNode, main, ['stay']);
   const { pid } = await next();
   t.not(pid, child.pid);
   child.kill('SIGKILL');
   t.deepEqual(await next(), { signal: 'SIGTERM' });
-  t.is(await next(), null); // its standard output is closed: it has gone
+  t.is(await next(), null); // its standard output is closed: it has exited
 });
 
 for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
   test(`under npm it ends with npm, also by ${signal}, and with a shell in between`, async t => {
     const { main, otherNode } = await project(t);
-    // npm, as far as it matters here: it runs the script in a shell, and ends without waiting for it
+    // behaves like npm: runs the script in a shell, and exits without waiting for it
     const npm = `const { spawn } = require('node:child_process');
       const shell = spawn('sh', ['-c', process.argv[1] + '; exit $?'], { stdio: 'inherit' });
       process.on('SIGTERM', () => { shell.kill('SIGTERM'); process.exit(); });`;
@@ -131,22 +131,22 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     t.teardown(() => {
       try {
         process.kill(pid, 'SIGKILL');
-      } catch {} // it has gone, as it should
+      } catch {} // it has exited, as it should
     });
     child.kill(signal);
     t.deepEqual(await next(), { signal: 'SIGTERM' });
-    t.is(await next(), null); // its standard output is closed: it has gone
+    t.is(await next(), null); // its standard output is closed: it has exited
   });
 }
 
-test('without a project Node, the one that runs it has to be new enough', async t => {
+test('without a project Node, the running one must be recent enough', async t => {
   const { main, ownNode, otherNode } = await project(t);
   await rm(dirname(dirname(ownNode)), { recursive: true });
   const { next } = start(t, otherNode, main, ['leave', '0']);
   t.is((await next()).node, otherNode);
 });
 
-/** How the command is called back, started by a link at this place. */
+/** The command's name for itself when started by a link at this path. */
 async function calledAs(
   t: ExecutionContext,
   { node, link, cwd, env }: { node: string; link: string; cwd: string; env?: NodeJS.ProcessEnv },
@@ -180,7 +180,7 @@ test('in a checkout, where npx runs a link in its own cache, messages name npx',
 const withoutNpm = () =>
   Object.fromEntries(Object.entries(plainEnvironment()).filter(([name]) => !name.startsWith('npm_')));
 
-test('messages name the command as it was called, and npx only where it finds the command', async t => {
+test('messages name the command as it was called, and npx only if it finds the command', async t => {
   const { main, otherNode, ownNode } = await project(t);
   const root = main.slice(0, main.indexOf('/node_modules/'));
   const local = join(root, 'node_modules/.bin/earshot');
@@ -206,7 +206,7 @@ test('messages name the command as it was called, and npx only where it finds th
   }
 });
 
-test('only the command is replaced, wherever it stands in a message', async t => {
+test('only the command is replaced, wherever it occurs in a message', async t => {
   const called = '/opt/earshot/node_modules/.bin/earshot';
   const message = "try: earshot user add x; be it: sudo -u '#0' earshot doctor; earshot is no command here";
   t.is(

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { proposalFor } from '../../../config/setup/proposal.mjs';
 import { plainEnvironment } from '../../helpers/cli.ts';
 import { answerWithRanges, breakHalfway, serveFiles } from '../../helpers/file-server.ts';
@@ -13,14 +13,18 @@ const ROOT = join(import.meta.dirname, '../../..');
 const BYTES = Buffer.from(Array.from({ length: 3_000_000 }, (_, index) => (index * 7919) % 251));
 const FILES = { '/small.bin': BYTES, '/tokens.txt': BYTES };
 
-/** The command line with a catalogue of its own, whose models are at `origin`. */
-async function checkout(t: ExecutionContext, origin: string, size = BYTES.length) {
-  const directory = await mkdtemp(join(tmpdir(), 'earshot-models-'));
-  t.teardown(() => rm(directory, { recursive: true }));
-  for (const part of ['core', 'config', 'bridge', 'package.json']) {
-    await cp(join(ROOT, part), join(directory, part), { recursive: true });
-  }
-  await symlink(join(ROOT, 'node_modules'), join(directory, 'node_modules'));
+/** A copy of the command line, compiled once, whose catalogue each test replaces. */
+const tree = await mkdtemp(join(tmpdir(), 'earshot-models-'));
+test.before(async () => {
+  for (const part of ['core', 'config', 'bridge', 'package.json'])
+    await cp(join(ROOT, part), join(tree, part), { recursive: true });
+  await symlink(join(ROOT, 'node_modules'), join(tree, 'node_modules'));
+});
+test.after.always(() => rm(tree, { recursive: true }));
+
+/** Serves the catalogue's models from `origin`, and gives the command its own directory. */
+async function checkout(origin: string, size = BYTES.length) {
+  const directory = await mkdtemp(join(tree, 'work-'));
   const sha256 = createHash('sha256').update(BYTES).digest('hex');
   const files = { model: { name: 'small.bin', url: `${origin}/small.bin`, size, sha256 } };
   const model = { plugin: 'whisper', languages: ['multi'], licence: 'MIT', about: 'small', files };
@@ -32,10 +36,14 @@ async function checkout(t: ExecutionContext, origin: string, size = BYTES.length
     'sherpa-large': { ...sherpa, live: false, files: { ...files, tokens } },
   };
   const defaults = { whisper: 'whisper-base', 'sherpa-onnx': 'sherpa-tiny' };
-  await writeFile(join(directory, 'config/models.json'), JSON.stringify({ defaults, models }));
+  await writeFile(join(tree, 'config/models.json'), JSON.stringify({ defaults, models }));
 
-  const main = join(directory, 'core/cli/main.mjs');
-  const env = { ...plainEnvironment(), EARSHOT_DATA_DIR: join(directory, 'data') };
+  const main = join(tree, 'core/cli/main.mjs');
+  const env = {
+    ...plainEnvironment(),
+    EARSHOT_DATA_DIR: join(directory, 'data'),
+    NODE_COMPILE_CACHE: join(tree, 'compiled'),
+  };
   return {
     directory,
     file: join(directory, 'data/plugins/whisper/whisper-small/small.bin'),
@@ -53,14 +61,14 @@ function execute(command: string, args: string[], cwd: string, env: NodeJS.Proce
   });
 }
 
-test('a model is fetched, listed as installed, and removed', async t => {
+test.serial('a model is fetched, listed as installed, and removed', async t => {
   const { origin, asked } = await serveFiles(t, FILES);
-  const { file, models } = await checkout(t, origin);
+  const { file, models } = await checkout(origin);
   const pulled = await models('pull', 'whisper-small');
   t.is(pulled.code, 0, pulled.stderr);
   t.regex(pulled.stderr, /^Fetching the speech model whisper-small \(3 MB, MIT\) from 127\.0\.0\.1:\d+ …\n/);
   t.regex(pulled.stderr, /\n 5\d %, \d of 3 MB\n(.*\n)*100 %, 3 of 3 MB\n$/);
-  t.deepEqual(await readFile(file), BYTES);
+  t.true(BYTES.equals(await readFile(file)));
   t.regex(
     (await models('list')).stdout,
     /^NAME .*\nwhisper-small +whisper +after +multi +8\.59 % +3 MB +206 MB +1 +MIT +installed\nsherpa-tiny +sherpa-onnx +live\* +multi +unknown +3 MB +206 MB +1 +MIT +default\n/,
@@ -78,9 +86,9 @@ test('a model is fetched, listed as installed, and removed', async t => {
   t.regex(gone.stderr, /^error: whisper-small is not in \/.*whisper-small\n$/);
 });
 
-test('says what to configure, and where nothing has to be', async t => {
+test.serial('says what to configure, if anything', async t => {
   const { origin } = await serveFiles(t, FILES);
-  const { directory, models } = await checkout(t, origin);
+  const { directory, models } = await checkout(origin);
   t.regex(
     (await models('pull', 'sherpa-tiny')).stdout,
     /\nNothing is left to configure: the next start uses it\.\n$/,
@@ -96,39 +104,42 @@ test('says what to configure, and where nothing has to be', async t => {
   t.regex((await models('pull', 'whisper-small')).stdout, /\nNothing is left to configure/);
 });
 
-test('a model that does not answer live is proposed for a second pass, by what the machine has', async t => {
-  const { origin } = await serveFiles(t, FILES);
-  const { models } = await checkout(t, origin);
-  t.regex(
-    (await models('pull', 'sherpa-large')).stdout,
-    /\n\nstt: \{ live: \[sherpa-onnx, pocketsphinx\], final: sherpa-final \}\nplugins:\n {2}sherpa-final:\n {4}model: sherpa-large\n$/,
-  );
+test.serial(
+  'a model unsuitable for live use is suggested for a second pass, depending on the machine',
+  async t => {
+    const { origin } = await serveFiles(t, FILES);
+    const { models } = await checkout(origin);
+    t.regex(
+      (await models('pull', 'sherpa-large')).stdout,
+      /\n\nstt: \{ live: \[sherpa-onnx, pocketsphinx\], final: sherpa-final \}\nplugins:\n {2}sherpa-final:\n {4}model: sherpa-large\n$/,
+    );
 
-  const catalogue = JSON.parse(await readFile(join(ROOT, 'config/models.json'), 'utf8'));
-  const forMachine = (cores: number, gigabytes: number) =>
-    proposalFor(catalogue, { cores, memoryBytes: gigabytes * 2 ** 30 });
-  t.regex(forMachine(8, 16) ?? '', /parakeet-tdt-0\.6b-v3/);
-  t.regex(forMachine(2, 16) ?? '', /canary-180m/, 'too few cores for the largest');
-  t.regex(forMachine(8, 2) ?? '', /canary-180m/, 'too little memory for it');
-  t.regex(forMachine(1, 1) ?? '', /moonshine-tiny/);
-  t.is(forMachine(1, 0.5), null);
-});
+    const catalogue = JSON.parse(await readFile(join(ROOT, 'config/models.json'), 'utf8'));
+    const forMachine = (cores: number, gigabytes: number) =>
+      proposalFor(catalogue, { cores, memoryBytes: gigabytes * 2 ** 30 });
+    t.regex(forMachine(8, 16) ?? '', /parakeet-tdt-0\.6b-v3/);
+    t.regex(forMachine(2, 16) ?? '', /canary-180m/, 'too few cores for the largest');
+    t.regex(forMachine(8, 2) ?? '', /canary-180m/, 'too little memory for it');
+    t.regex(forMachine(1, 1) ?? '', /moonshine-tiny/);
+    t.is(forMachine(1, 0.5), null);
+  },
+);
 
-test('counts up on one line of a terminal', async t => {
+test.serial('counts up on one line of a terminal', async t => {
   const { origin } = await serveFiles(t, FILES);
-  const { command, directory, env } = await checkout(t, origin);
+  const { command, directory, env } = await checkout(origin);
   const line = [...command, 'pull', 'whisper-small'].join(' ');
   const { stdout } = await execute('script', ['-qec', line, '/dev/null'], directory, env);
   t.regex(stdout, /\r 5\d %, \d of 3 MB\r/);
   t.regex(stdout, /\r100 %, 3 of 3 MB\r?\n/);
 });
 
-test('goes on where the connection broke, and has nothing under the name until then', async t => {
+test.serial('resumes after a broken connection, and creates the file only when it is complete', async t => {
   let broken = true;
   const { origin, asked } = await serveFiles(t, FILES, (...request) =>
     (broken ? breakHalfway : answerWithRanges)(...request),
   );
-  const { file, models } = await checkout(t, origin);
+  const { file, models } = await checkout(origin);
   const { code, stderr } = await models('pull', 'whisper-small');
   t.is(code, 1);
   t.regex(
@@ -139,28 +150,28 @@ test('goes on where the connection broke, and has nothing under the name until t
   broken = false;
   const again = await models('pull', 'whisper-small');
   t.is(again.code, 0, again.stderr);
-  t.deepEqual(await readFile(file), BYTES);
+  t.true(BYTES.equals(await readFile(file)));
   t.regex(asked.at(-1) ?? '', /^\/small\.bin bytes=[1-9]\d+-$/);
 });
 
-test('begins anew where the server cannot go on', async t => {
+test.serial('starts again if the server does not support partial downloads', async t => {
   let broken = true;
   const { origin, asked } = await serveFiles(t, FILES, (request, response, body) => {
     if (broken) breakHalfway(request, response, body);
     else response.end(body);
   });
-  const { file, models } = await checkout(t, origin);
+  const { file, models } = await checkout(origin);
   await models('pull', 'whisper-small');
   broken = false;
   const { code, stderr } = await models('pull', 'whisper-small');
   t.is(code, 0, stderr);
   t.regex(asked.at(-1) ?? '', /bytes=[1-9]/);
-  t.deepEqual(await readFile(file), BYTES);
+  t.true(BYTES.equals(await readFile(file)));
 });
 
-test('keeps nothing of what has the wrong checksum', async t => {
+test.serial('keeps nothing of a file with the wrong checksum', async t => {
   const { origin } = await serveFiles(t, { '/small.bin': Buffer.alloc(BYTES.length) });
-  const { file, models } = await checkout(t, origin);
+  const { file, models } = await checkout(origin);
   const { code, stderr } = await models('pull', 'whisper-small');
   t.is(code, 1);
   t.regex(
@@ -172,9 +183,9 @@ test('keeps nothing of what has the wrong checksum', async t => {
 });
 
 for (const status of [404, 500]) {
-  test(`says that the server answered with ${status}, and how to do without it`, async t => {
+  test.serial(`reports the server's ${status}, and how to do without it`, async t => {
     const { origin } = await serveFiles(t, FILES, (_, response) => response.writeHead(status).end());
-    const { file, models } = await checkout(t, origin);
+    const { file, models } = await checkout(origin);
     const { code, stderr } = await models('pull', 'whisper-small');
     t.is(code, 1);
     const address = `${origin}/small.bin`;
@@ -184,32 +195,32 @@ for (const status of [404, 500]) {
   });
 }
 
-test('says how to do without a network', async t => {
-  const { file, models } = await checkout(t, 'http://127.0.0.1:1');
+test.serial('says how to do without a network', async t => {
+  const { file, models } = await checkout('http://127.0.0.1:1');
   const { code, stderr } = await models('pull', 'whisper-small');
   t.is(code, 1);
   t.regex(stderr, /\nerror: 127\.0\.0\.1:1 cannot be reached: .*ECONNREFUSED.*; or carry it here by hand: /);
   t.true(stderr.endsWith(`http://127.0.0.1:1/small.bin to ${file}\n`));
 });
 
-test('names the address and the directory once where several files are to be carried by hand', async t => {
-  const { directory, models } = await checkout(t, 'http://127.0.0.1:1');
+test.serial('names URL and directory once if several files must be copied by hand', async t => {
+  const { directory, models } = await checkout('http://127.0.0.1:1');
   const { stderr } = await models('pull', 'sherpa-large');
   const into = join(directory, 'data/plugins/sherpa-onnx/sherpa-large');
   t.true(stderr.endsWith(`by hand: small.bin, tokens.txt from http://127.0.0.1:1/ to ${into}\n`), stderr);
 });
 
-test('asks for nothing that the disk has no room for', async t => {
+test.serial('downloads nothing that exceeds the free disk space', async t => {
   const { origin, asked } = await serveFiles(t, FILES);
-  const { models } = await checkout(t, origin, 1e15);
+  const { models } = await checkout(origin, 1e15);
   const { code, stderr } = await models('pull', 'whisper-small');
   t.is(code, 1);
   t.regex(stderr, /\nerror: it needs 1000000000 MB, and \/.*whisper-small has \d+ MB free\n$/);
   t.deepEqual(asked, []);
 });
 
-test('suggests the name that was meant', async t => {
-  const { models } = await checkout(t, 'http://127.0.0.1:1');
+test.serial('suggests the name that was meant', async t => {
+  const { models } = await checkout('http://127.0.0.1:1');
   for (const command of ['pull', 'remove']) {
     const { code, stderr } = await models(command, 'wisper-smal');
     t.is(code, 1);

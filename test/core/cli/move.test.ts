@@ -52,7 +52,7 @@ async function signingKeyIn(dataDir: string): Promise<string> {
   return join('plugins', 'local', name);
 }
 
-test.serial('accounts, keys and tokens are good in the new place, and what is on disk is told', async t => {
+test.serial('accounts, keys and tokens are valid after a move, and files on disk are listed', async t => {
   const { oldDir, newDir, config } = await places(t);
   const token = (await run(t, 'token', 'ada', '--data-dir', oldDir)).trim();
   const key = (await run(t, 'key', 'ada', '--scopes', 'conversations:read', '--data-dir', oldDir)).trim();
@@ -66,7 +66,7 @@ test.serial('accounts, keys and tokens are good in the new place, and what is on
   t.regex(words, /\nusers +1 +1\n/);
   t.regex(words, /\ncopied too +plugins\/local\/signing-key-\d+\.pem\n/);
   t.regex(words, /\ncopied too +plugins\/sherpa-onnx\/models\/en\/tokens\.txt\n/);
-  t.regex(words, /\nnot copied +bridge: .*sound/);
+  t.regex(words, /\nnot copied +bridge: .*audio/);
   t.regex(words, /\nnot copied +backups: /);
   t.true(words.includes(`npx earshot serve --config ${config}`));
   t.regex(words, /keep it until/);
@@ -85,25 +85,32 @@ test.serial('accounts, keys and tokens are good in the new place, and what is on
   }
 });
 
-test.serial('another file in the same data directory needs nothing else; --json tells it all', async t => {
-  const { oldDir, config } = await places(t);
-  await writeFile(config, `dataDir: ${oldDir}\nplugins:\n  sql:\n    file: other.db\n`);
-  const answer = JSON.parse(await run(t, 'move', '--to', config, '--json', '--data-dir', oldDir));
-  t.like(answer, {
-    from: `database ${join(oldDir, 'earshot.db')}`,
-    to: `database ${join(oldDir, 'other.db')}`,
-    config,
-    replaced: [],
-    files: { stays: true, carried: [], left: [] },
-  });
-  t.deepEqual(
-    answer.tables.find(({ table }: { table: string }) => table === 'users'),
-    { table: 'users', copied: 1, compared: 1 },
-  );
-  t.regex(await run(t, 'user', 'list', '--config', config), / ada\n/);
-  await refused(t, { oldDir, newDir: oldDir, config }, /other\.db is not empty: it has rows in users \(1\)/);
-  t.regex(await run(t, 'user', 'list', '--data-dir', oldDir), / ada\n/, 'what is moved stays where it was');
-});
+test.serial(
+  'another file in the same data directory needs nothing else; --json reports all of it',
+  async t => {
+    const { oldDir, config } = await places(t);
+    await writeFile(config, `dataDir: ${oldDir}\nplugins:\n  sql:\n    file: other.db\n`);
+    const answer = JSON.parse(await run(t, 'move', '--to', config, '--json', '--data-dir', oldDir));
+    t.like(answer, {
+      from: `database ${join(oldDir, 'earshot.db')}`,
+      to: `database ${join(oldDir, 'other.db')}`,
+      config,
+      replaced: [],
+      files: { stays: true, carried: [], left: [] },
+    });
+    t.deepEqual(
+      answer.tables.find(({ table }: { table: string }) => table === 'users'),
+      { table: 'users', copied: 1, compared: 1 },
+    );
+    t.regex(await run(t, 'user', 'list', '--config', config), / ada\n/);
+    await refused(
+      t,
+      { oldDir, newDir: oldDir, config },
+      /other\.db is not empty: it has rows in users \(1\)/,
+    );
+    t.regex(await run(t, 'user', 'list', '--data-dir', oldDir), / ada\n/, 'what is moved stays where it was');
+  },
+);
 
 test.serial('a server on either side has to be stopped first', async t => {
   const instance = await openServer(t, { stt: [] });
@@ -121,7 +128,7 @@ test.serial('a signing key is not replaced by another one', async t => {
   t.false(existsSync(join(here.newDir, 'earshot.db')));
 });
 
-test.serial('one configuration, or one that is not there, is no place to move to', async t => {
+test.serial('a single configuration, or a missing one, is rejected as a target', async t => {
   const here = await places(t);
   await prepareData(here.newDir);
   await refused(

@@ -8,74 +8,71 @@ import { openServer } from '../../helpers/services.ts';
 
 const PIN = 'canary-pin-4421';
 
-test.serial(
-  'Addresses are added, tried, listed and removed, and their secrets are shown nowhere',
-  async t => {
-    const use = join(import.meta.dirname, '../../fixtures/plugins/acme-channel.ts');
-    const { dataDir } = await openServer(t, {
-      stt: [],
-      notify: ['acme-channel', 'ntfy', 'log'],
-      plugins: { 'acme-channel': { use } },
+test.serial('Addresses are added, tested, listed and removed, and their secrets are never shown', async t => {
+  const use = join(import.meta.dirname, '../../fixtures/plugins/acme-channel.ts');
+  const { dataDir } = await openServer(t, {
+    stt: [],
+    notify: ['acme-channel', 'ntfy', 'log'],
+    plugins: { 'acme-channel': { use } },
+  });
+  const run = async (input: string, ...args: string[]) => {
+    const child = spawn(process.execPath, [MAIN, '--data-dir', dataDir, 'notify', ...args], {
+      env: plainEnvironment(),
     });
-    const run = async (input: string, ...args: string[]) => {
-      const child = spawn(process.execPath, [MAIN, '--data-dir', dataDir, 'notify', ...args], {
-        env: plainEnvironment(),
-      });
-      child.stdin.on('error', () => {}); // it may end before it has read all
-      child.stdin.end(input);
-      const [stdout, stderr, [code]] = await Promise.all([
-        text(child.stdout),
-        text(child.stderr),
-        once(child, 'close'),
-      ]);
-      return { code, said: stdout + stderr };
-    };
-    const channels = await run('', 'channels');
-    t.regex(channels.said, /acme-channel {2}Acme pager\n {4}number\n {4}pin \(optional\)/);
-    t.regex((await run('', 'list', 'owner')).said, /Nowhere yet: npx earshot notify add owner/);
+    child.stdin.on('error', () => {}); // it may exit before it has read everything
+    child.stdin.end(input);
+    const [stdout, stderr, [code]] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, 'close'),
+    ]);
+    return { code, said: stdout + stderr };
+  };
+  const channels = await run('', 'channels');
+  t.regex(channels.said, /acme-channel {2}Acme pager\n {4}number\n {4}pin \(optional\)/);
+  t.regex((await run('', 'list', 'owner')).said, /Nowhere yet: npx earshot notify add owner/);
 
-    const added = await run(
-      `${PIN}\n`,
-      'add',
-      'owner',
-      'acme-channel',
-      'number=+49',
-      '--secret',
-      'pin',
-      '--json',
-    );
-    t.is(added.code, 0, added.said);
-    const { id } = JSON.parse(added.said);
-    t.deepEqual(await run('', 'test', 'owner', id), { code: 0, said: 'Sent.\n' });
-    const listed = await run('', 'list', 'owner');
-    t.regex(listed.said, /^ID +CHANNEL +STATE +LABEL +ADDRESS\n/);
-    t.true(listed.said.endsWith(`\n${id}  acme-channel  on     acme-channel  number=+49  pin=***\n`));
-    t.false(JSON.stringify([added, listed]).includes(PIN));
+  const added = await run(
+    `${PIN}\n`,
+    'add',
+    'owner',
+    'acme-channel',
+    'number=+49',
+    '--secret',
+    'pin',
+    '--json',
+  );
+  t.is(added.code, 0, added.said);
+  const { id } = JSON.parse(added.said);
+  t.deepEqual(await run('', 'test', 'owner', id), { code: 0, said: 'Sent.\n' });
+  const listed = await run('', 'list', 'owner');
+  t.regex(listed.said, /^ID +CHANNEL +STATE +LABEL +ADDRESS\n/);
+  t.true(listed.said.endsWith(`\n${id}  acme-channel  on     acme-channel  number=+49  pin=***\n`));
+  t.false(JSON.stringify([added, listed]).includes(PIN));
 
-    const bad = JSON.parse((await run('', 'add', 'owner', 'acme-channel', 'number=bad', '--json')).said);
-    t.deepEqual(await run('', 'test', 'owner', bad.id), {
-      code: 1,
-      said: 'error: It was not sent: Acme answers 500\n',
-    });
-    for (const [args, reason] of [
-      [['add', 'owner', 'acme-channel', 'number=x'], /number: must be a number/],
-      [['add', 'owner', 'acme-channel', 'number'], /"number" is no field: write name=value/],
-      [['add', 'owner', 'acme-channel', 'number:={'], /number:= is followed by JSON/],
-      [['add', 'owner', 'acme-channel', 'nubmer=1'], /nubmer is not a field of .*did you mean number\?/],
-      [['add', 'owner', 'ntfy', 'topic=x', 'servre=https://a.example'], /servre is .*did you mean server\?/],
-      [['add', 'owner', 'ntfy', 'topic=x', 'colour=red'], /colour is .*there are: server, topic, token/],
-      [['add', 'owner', 'log', 'topic=x'], /topic is not a field .*it has none/],
-      [['add', 'owner', 'pigeon'], /channel should be one of: .*acme-channel/],
-      [['remove', 'owner', 'nonsense'], /Address not found/],
-      [['list', 'eve'], /There is no user "eve"/],
-    ] as const) {
-      const { code, said } = await run('', ...args);
-      t.is(code, 1);
-      t.regex(said, reason);
-    }
-    t.deepEqual(await run('', 'disable', 'owner', id), { code: 0, said: `acme-channel (${id}) is off.\n` });
-    t.regex((await run('', 'list', 'owner')).said, new RegExp(`${id}  acme-channel  off`));
-    t.deepEqual(await run('', 'enable', 'owner', id), { code: 0, said: `acme-channel (${id}) is on.\n` });
-    t.is((await run('', 'remove', 'owner', id)).code, 0);
-  },
-);
+  const bad = JSON.parse((await run('', 'add', 'owner', 'acme-channel', 'number=bad', '--json')).said);
+  t.deepEqual(await run('', 'test', 'owner', bad.id), {
+    code: 1,
+    said: 'error: It was not sent: Acme answers 500\n',
+  });
+  for (const [args, reason] of [
+    [['add', 'owner', 'acme-channel', 'number=x'], /number: must be a number/],
+    [['add', 'owner', 'acme-channel', 'number'], /"number" is no field: write name=value/],
+    [['add', 'owner', 'acme-channel', 'number:={'], /number:= is followed by JSON/],
+    [['add', 'owner', 'acme-channel', 'nubmer=1'], /nubmer is not a field of .*did you mean number\?/],
+    [['add', 'owner', 'ntfy', 'topic=x', 'servre=https://a.example'], /servre is .*did you mean server\?/],
+    [['add', 'owner', 'ntfy', 'topic=x', 'colour=red'], /colour is .*there are: server, topic, token/],
+    [['add', 'owner', 'log', 'topic=x'], /topic is not a field .*it has none/],
+    [['add', 'owner', 'pigeon'], /channel should be one of: .*acme-channel/],
+    [['remove', 'owner', 'nonsense'], /Address not found/],
+    [['list', 'eve'], /There is no user "eve"/],
+  ] as const) {
+    const { code, said } = await run('', ...args);
+    t.is(code, 1);
+    t.regex(said, reason);
+  }
+  t.deepEqual(await run('', 'disable', 'owner', id), { code: 0, said: `acme-channel (${id}) is off.\n` });
+  t.regex((await run('', 'list', 'owner')).said, new RegExp(`${id}  acme-channel  off`));
+  t.deepEqual(await run('', 'enable', 'owner', id), { code: 0, said: `acme-channel (${id}) is on.\n` });
+  t.is((await run('', 'remove', 'owner', id)).code, 0);
+});

@@ -1,6 +1,6 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { stringify } from 'yaml';
 import { encodeWav } from '../../../core/audio/pcm.ts';
@@ -9,6 +9,7 @@ import { earshot } from '../../helpers/cli.ts';
 import { SPEECH } from '../../helpers/known-speech.ts';
 import { oidcProvider } from '../../helpers/oidc-provider.ts';
 import { startOpenAiServer } from '../../helpers/openai-server.ts';
+import { isThorough } from '../../helpers/thorough.ts';
 import { startWyomingServer } from '../../helpers/wyoming-server.ts';
 import { writeGgmlToneModel } from '../../plugins/stt/ggml-tone-model.ts';
 import { sounds, writeToneModel } from '../../plugins/stt/tone-model.ts';
@@ -23,7 +24,7 @@ interface Outcome {
   code: number | null;
   stderr: string;
   findings: Finding[];
-  /** `group: title` of what failed. */
+  /** `group: title` of each failed check. */
   failed: string[];
 }
 
@@ -39,7 +40,7 @@ async function check(args: string[], env: NodeJS.ProcessEnv = {}): Promise<Outco
 type Speech = { samples: Int16Array; text: string };
 const TONES = ['low high low', 'high high low low high'].map(text => ({ text, samples: sounds(text) }));
 
-/** Speech that the servers, or the tiny models, of tests know, as options of the command. */
+/** Speech that the tests' servers or tiny models recognise, as options of the command. */
 async function knownSpeech(t: ExecutionContext, speech: Speech[] = SPEECH): Promise<string[]> {
   const dir = await directory(t);
   const pairs = speech.map(async ({ samples, text }, index) => {
@@ -63,32 +64,37 @@ function passes(t: ExecutionContext, { code, findings, failed, stderr }: Outcome
   t.true(findings.some(({ title }) => title === 'leaves nothing behind after its work'));
 }
 
-for (const [name, suite] of Object.entries({
-  silero: 'vad',
-  local: 'identity',
-  sql: 'storage',
-  pocketsphinx: 'stt',
-})) {
+const QUICK = { silero: 'vad', local: 'identity' };
+/** They take half a minute; the plugins' own tests run the same suites. */
+const LONG = { sql: 'storage', pocketsphinx: 'stt' };
+function testLong(title: string, run: (t: ExecutionContext) => Promise<void>): void {
+  if (isThorough) test.serial(title, run);
+}
+
+for (const [name, suite] of Object.entries({ ...QUICK, ...(isThorough ? LONG : {}) })) {
   test.serial(`the built-in ${name} passes`, async t => {
     passes(t, await check([name]), suite);
   });
 }
 
-test.serial('the built-in openai passes, by its path, on a server of its own', async t => {
+test.serial('the built-in openai passes, by its path, on a separate server', async t => {
   const server = await startOpenAiServer();
   t.teardown(server.close);
   const options = await optionsFile(t, { baseUrl: server.baseUrl });
   passes(t, await check(['./plugins/stt/openai/index.ts', ...options, ...(await knownSpeech(t))]), 'stt');
 });
 
-test.serial('the built-in wyoming passes on a server of its own; variables are options too', async t => {
-  const server = await startWyomingServer();
-  t.teardown(server.close);
-  const env = { EARSHOT_PLUGINS__WYOMING__PORT: String(server.port), EARSHOT_PORT: 'not looked at' };
-  passes(t, await check(['wyoming', ...(await knownSpeech(t))], env), 'stt');
-});
+test.serial(
+  'the built-in wyoming passes on a separate server; options can be given as variables',
+  async t => {
+    const server = await startWyomingServer();
+    t.teardown(server.close);
+    const env = { EARSHOT_PLUGINS__WYOMING__PORT: String(server.port), EARSHOT_PORT: 'not looked at' };
+    passes(t, await check(['wyoming', ...(await knownSpeech(t))], env), 'stt');
+  },
+);
 
-test.serial('the built-in sherpa-onnx passes, with a model of a few sounds', async t => {
+testLong('the built-in sherpa-onnx passes, with a model of a few sounds', async t => {
   const dir = await directory(t);
   const files = await writeToneModel(dir);
   const own = {
@@ -101,7 +107,7 @@ test.serial('the built-in sherpa-onnx passes, with a model of a few sounds', asy
   passes(t, await check(['sherpa-onnx', ...options, ...(await knownSpeech(t, TONES))]), 'stt');
 });
 
-test.serial('the built-in whisper passes, with a model of a few sounds', async t => {
+testLong('the built-in whisper passes, with a model of a few sounds', async t => {
   const model = join(await directory(t), 'tones.bin');
   await writeGgmlToneModel(model);
   const options = await optionsFile(t, { model, numThreads: 1 });
@@ -109,7 +115,7 @@ test.serial('the built-in whisper passes, with a model of a few sounds', async t
 });
 
 test.serial(
-  'the built-in oidc passes beside a provider, and is not asked for what it does not do',
+  'the built-in oidc passes with a provider, and is not tested for what it does not do',
   async t => {
     const { issuer } = await oidcProvider(t);
     const options = await optionsFile(t, { issuer, audience: ['earshot'], allow: ['anyone'] });
@@ -133,7 +139,7 @@ interface Parts {
   name?: string;
 }
 
-/** An identity provider that is right in all; the parts make it wrong. */
+/** A correct identity provider; the parts introduce mistakes. */
 function source({ before = '', setup = '', fields = '', name = 'acme' }: Parts): string {
   return `import { spawn } from 'node:child_process';
 import { createHmac } from 'node:crypto';
@@ -172,7 +178,7 @@ async function checkBroken(t: ExecutionContext, parts: Parts, args: string[] = [
   return check([file, ...args]);
 }
 
-test.serial('a plugin without fault passes', async t => {
+test.serial('a correct plugin passes', async t => {
   passes(t, await checkBroken(t, {}), 'identity');
 });
 
@@ -191,7 +197,7 @@ const FAULTS: Record<string, Fault> = {
   'does not load': {
     before: "throw new Error('no engine here');",
     fails: 'module: loads, and has the shape of a plugin',
-    says: /no engine here/,
+    says: /^no engine here, in \S+acme\.mjs$/,
   },
   'takes a name that is built in': {
     name: 'silero',
@@ -217,7 +223,12 @@ const FAULTS: Record<string, Fault> = {
   'needs options that were not given': {
     fields: "options: z => z.object({ url: z.url().describe('Where') }),",
     fails: 'options: those that were given are right',
-    says: /plugins\.acme\.url is required; give it with --options FILE\.yaml$/,
+    says: /^plugins\.acme\.url is required: Where; set it, or EARSHOT_PLUGINS__ACME__URL; for this check, give it with --options FILE\.yaml$/,
+  },
+  'takes the name of a built-in webhook': {
+    setup: "return { webhook: { type: 'realtime_transcript', trigger: 'day', render: () => null } };",
+    fails: 'life: starts',
+    says: /^acme gives the webhook realtime_transcript, which transcript-processed gives already: rename/,
   },
   'hangs in setup': {
     setup: 'await new Promise(() => {});',
@@ -259,7 +270,7 @@ const FAULTS: Record<string, Fault> = {
   'throws where nobody catches': {
     setup: "onStop(() => void setTimeout(() => { throw new Error('too late'); }, 20));",
     fails: 'life: throws nothing that nobody catches',
-    says: /too late/,
+    says: /^too late \(at \S+acme\.mjs:\d+\)$/,
   },
   'exits the process': {
     setup: "console.log('bye'); process.exit(0);",
@@ -285,7 +296,7 @@ const FAULTS: Record<string, Fault> = {
 };
 
 for (const [fault, { fails, says, args, ...parts }] of Object.entries(FAULTS)) {
-  test.serial(`a plugin that ${fault} is caught, and it is named`, async t => {
+  test.serial(`a plugin that ${fault} is detected and named`, async t => {
     const { code, failed, findings, stderr } = await checkBroken(t, parts, args);
     t.is(code, 1);
     t.true(failed.includes(fails), JSON.stringify(findings));
@@ -298,7 +309,24 @@ for (const [fault, { fails, says, args, ...parts }] of Object.entries(FAULTS)) {
   });
 }
 
-test.serial('an option that looks like a secret is a warning, and no more', async t => {
+test.serial('a secret among the options may be in a file next to theirs', async t => {
+  const parts = {
+    fields: "options: z => z.strictObject({ apiKey: z.string().describe('Key').meta({ secret: true }) }),",
+    setup: "if (options.apiKey !== 'topsecret') throw new Error('wrong key');",
+  };
+  const args = await optionsFile(t, { apiKeyFile: 'acme.key' });
+  const missing = await checkBroken(t, parts, args);
+  t.deepEqual(missing.failed, ['options: those that were given are right']);
+  t.regex(
+    missing.findings.find(({ verdict }) => verdict === 'failed')?.detail ?? '',
+    /options\.yaml:1: plugins\.acme\.apiKeyFile: the file acme\.key cannot be read \(ENOENT\)$/,
+  );
+
+  await writeFile(join(dirname(args[1] ?? ''), 'acme.key'), 'topsecret\n');
+  passes(t, await checkBroken(t, parts, args), 'identity');
+});
+
+test.serial('an option that looks like a secret is only a warning', async t => {
   const fields = "options: z => z.object({ apiKey: z.string().default('k').describe('Key') }),";
   const { code, findings } = await checkBroken(t, { fields });
   t.is(code, 0);
@@ -309,7 +337,7 @@ test.serial('an option that looks like a secret is a warning, and no more', asyn
   });
 });
 
-test.serial('a recogniser without English says which speech it needs', async t => {
+test.serial('a recogniser without English names the speech it needs', async t => {
   const setup = `const transcribe = async function* () {};
     return { stt: { sampleRate: 16000, languages: ['de'], model: null,
       open: async () => ({ transcribe, failed: new Promise(() => {}), close: async () => {} }) } };`;
@@ -326,7 +354,7 @@ test.serial('a recogniser without English says which speech it needs', async t =
   );
 });
 
-test.serial('for people, each check is a line, with what is wrong below it', async t => {
+test.serial('for people, each check is a line, followed by its errors', async t => {
   const file = join(await directory(t), 'acme.mjs');
   await writeFile(file, source({ fields: 'api: 2,' }));
   const { code, stdout, stderr } = await earshot(['plugin', 'check', file]);
@@ -335,17 +363,105 @@ test.serial('for people, each check is a line, with what is wrong below it', asy
   t.is(stderr, `error: ${file}: 1 of 1 checks failed\n`);
 });
 
-test.serial('what is not there is told with the way out', async t => {
+const BELL = `export default {
+  name: 'bell', api: 1, title: 'Bell',
+  setup: () => ({ notify: {
+    address: z => z.strictObject({ url: z.url().describe('Where'), pin: z.number().describe('PIN') }),
+    send: async () => { throw new RangeError('no bell'); },
+  } }),
+};`;
+
+test.serial('a wrong address is told once, with file and line, and nothing is sent', async t => {
+  const dir = await directory(t);
+  const file = join(dir, 'bell.mjs');
+  await writeFile(file, BELL);
+  const address = join(dir, 'mine.yaml');
+  await writeFile(address, 'pin: four\nurl: ftp://192.168.1.2/\n');
+  const typo = await check([file, '--address', address]);
+  t.deepEqual(typo.failed, ['notify: can be tried']);
+  t.regex(typo.findings.find(({ verdict }) => verdict === 'failed')?.detail ?? '', /^\S+mine\.yaml:1: pin: /);
+
+  await writeFile(address, 'pin: 4\nurll: x\n');
+  const unknown = await check([file, '--address', address]);
+  t.regex(
+    unknown.findings.find(({ verdict }) => verdict === 'failed')?.detail ?? '',
+    /^\S+mine\.yaml:2: urll: is not a field of this address; did you mean url\?$/,
+  );
+
+  await writeFile(address, 'pin: 4\nurl: "https://x\n');
+  const broken = await check([file, '--address', address]);
+  t.deepEqual(broken.failed, ['options: those that were given are right']);
+  t.regex(broken.findings.find(({ verdict }) => verdict === 'failed')?.detail ?? '', /^\S+mine\.yaml:\d: /);
+
+  const nowhere = await check([file, '--options', join(dir, 'nowhere.yaml')]);
+  t.regex(
+    nowhere.findings.find(({ verdict }) => verdict === 'failed')?.detail ?? '',
+    /nowhere\.yaml: there is no such file$/,
+  );
+});
+
+test.serial('checks that depend on a failed one are not run, which is reported once', async t => {
+  const dir = await directory(t);
+  const file = join(dir, 'bell.mjs');
+  await writeFile(file, BELL);
+  const address = join(dir, 'mine.yaml');
+  await writeFile(address, 'pin: 4\nurl: https://bell.example/\n');
+  const { failed, findings, stderr } = await check([file, '--address', address]);
+  t.deepEqual(failed, ['notify: sends a notification once']);
+  t.regex(
+    findings.find(({ verdict }) => verdict === 'failed')?.detail ?? '',
+    /^no bell \(at \S+bell\.mjs:5\)$/,
+  );
+  const skipped = findings.filter(({ verdict }) => verdict === 'skipped');
+  t.deepEqual(skipped, [
+    {
+      ...{ group: 'notify', verdict: 'skipped', skipped: 8, title: '8 checks were not run' },
+      detail: 'they need what failed: "sends a notification once"',
+    },
+  ]);
+  t.regex(stderr, /: 1 of 33 checks failed\n$/);
+
+  const bare = join(dir, 'bare.mjs');
+  await writeFile(
+    bare,
+    BELL.replace(".describe('Where')", '')
+      .replace('pin:', 'token:')
+      .replace(/z.strictObject/, ''),
+  );
+  const wrong = await check([bare, '--address', address]);
+  t.regex(
+    wrong.findings.find(({ verdict }) => verdict === 'failed')?.detail ?? '',
+    /address\(\) answers no object schema of the zod that it is given/,
+  );
+
+  const useless = await checkBroken(t, {}, ['--address', address]);
+  t.deepEqual(useless.failed, ['options: --address is of use']);
+  t.regex(
+    useless.findings.find(({ verdict }) => verdict === 'failed')?.detail ?? '',
+    /^it provides identity, which takes no address: only channels and calendars do; leave --address out$/,
+  );
+});
+
+test.serial('a rejection that nobody awaits is told once, with its line', async t => {
+  const { failed, findings } = await checkBroken(t, { setup: "void Promise.reject(new Error('astray'));" });
+  t.deepEqual(failed, ['life: throws nothing that nobody catches']);
+  t.regex(
+    findings.find(({ verdict }) => verdict === 'failed')?.detail ?? '',
+    /^astray \(at \S+acme\.mjs:\d+\)$/,
+  );
+});
+
+test.serial('a missing file or package is reported with the way out', async t => {
   const { findings } = await check(['earshot-plugin-nowhere']);
   t.regex(
     findings[0]?.detail ?? '',
-    /Cannot find package .*; a file is given as a path, such as \.\/earshot-plugin-nowhere\.mjs/,
+    /^no package earshot-plugin-nowhere is installed in .*; install it there, or give a file as a path, such as \.\/earshot-plugin-nowhere\.mjs$/,
   );
   const { code, stderr } = await earshot(['plugin', 'check', 'local', '--speech', 'a.wav']);
   t.deepEqual([code, stderr], [1, 'error: each --speech needs a --text\n']);
 });
 
-test('a channel without an address is tried as far as one can, and says how to bring one', async t => {
+test('a channel without an address is tested as far as possible, and says how to supply one', async t => {
   const { code, failed, findings } = await check(['webhook']);
   t.not(code, 0);
   t.deepEqual(failed, ['notify: sends notifications']);

@@ -51,14 +51,14 @@ test.serial('every command explains itself, with an example', async t => {
   }
 });
 
-test.serial('without a command it tells what there is', async t => {
+test.serial('without a command it lists the commands', async t => {
   const { code, stdout } = await earshot([]);
   t.is(code, 0);
   for (const name of ['serve', 'bridge', 'demo', 'stream', 'user', 'token', 'key'])
     t.regex(stdout, new RegExp(`^  ${name} `, 'm'));
 });
 
-test.serial('a slip is one line on standard error with the way out, and status 2', async t => {
+test.serial('a usage error is one line on standard error with instructions, and status 2', async t => {
   const dir = await tempDir(t);
   const slips: [string[], RegExp][] = [
     [['sevre'], /unknown command 'sevre'.*serve/],
@@ -107,7 +107,7 @@ test.serial('a failure is one line on standard error, and status 1', async t => 
   t.regex(stderr, /^error: [^\n]*EARSHOT_LOG__LEVEL[^\n]*port[^\n]*\n$/);
 });
 
-test.serial('accounts and their credentials can be made while no server runs', async t => {
+test.serial('accounts and their credentials can be created while no server runs', async t => {
   const dir = await tempDir(t);
   await prepareData(dir);
   const run = async (...args: string[]) => {
@@ -169,7 +169,7 @@ test.serial('while a server runs, the commands go through it', async t => {
   t.regex(second.stderr, /error: .*already running/);
 });
 
-test.serial('stream sends a recording and prints what became of it', async t => {
+test.serial('stream sends a recording and prints the result', async t => {
   const instance = await openServer(t, countingStt());
   const stream = (...args: string[]) =>
     earshot(['stream', RECORDING, '--data-dir', instance.dataDir, '--speed', '20', ...args]);
@@ -193,7 +193,7 @@ test.serial('stream sends a recording and prints what became of it', async t => 
   }
 });
 
-test.serial('stream says so when nothing was heard, and when it is refused', async t => {
+test.serial('stream reports when nothing was recognised, and when it is refused', async t => {
   const instance = await openServer(t, countingStt());
   const silent = join(await tempDir(t), 'silence.wav');
   const wav = Buffer.from(await readFile(RECORDING));
@@ -216,25 +216,19 @@ test.serial('stream says so when nothing was heard, and when it is refused', asy
   t.regex(refused.stderr, /^error: .*403.*listen\n$/);
 });
 
-test.serial(
-  'bridge tells its events, with a key that it got from the server, and stops at a signal',
-  async t => {
-    const instance = await openServer(t, countingStt());
-    const child = startEarshot(
-      ['bridge', '--data-dir', instance.dataDir, '--simulate', RECORDING, '--json'],
-      {
-        EARSHOT_PORT: new URL(instance.url).port,
-      },
-    );
-    t.teardown(() => child.kill('SIGKILL'));
-    const exited = once(child, 'exit');
-    for await (const line of createInterface({ input: child.stdout ?? t.fail() })) {
-      if (JSON.parse(line).event === 'conversation_session') break;
-    }
-    child.kill('SIGINT');
-    t.deepEqual(await exited, [0, null]);
-  },
-);
+test.serial('bridge reports its events, with a key from the server, and stops at a signal', async t => {
+  const instance = await openServer(t, countingStt());
+  const child = startEarshot(['bridge', '--data-dir', instance.dataDir, '--simulate', RECORDING, '--json'], {
+    EARSHOT_PORT: new URL(instance.url).port,
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  const exited = once(child, 'exit');
+  for await (const line of createInterface({ input: child.stdout ?? t.fail() })) {
+    if (JSON.parse(line).event === 'conversation_session') break;
+  }
+  child.kill('SIGINT');
+  t.deepEqual(await exited, [0, null]);
+});
 
 test.serial('serve stops at a signal, with status 0', async t => {
   const dir = await tempDir(t);

@@ -12,7 +12,7 @@ function limited() {
   return { clock, limit: { clock, limitMs: 500, late } };
 }
 
-test('work that is done in time settles as it would, and leaves no timer and no listener', async t => {
+test('work that finishes in time settles normally, and leaves no timer and no listener', async t => {
   const timers: (AbortSignal | undefined)[] = [];
   const sleep = (_ms: number, timer?: AbortSignal) => {
     timers.push(timer);
@@ -32,7 +32,7 @@ test('work that is done in time settles as it would, and leaves no timer and no 
   );
 });
 
-test('work that takes too long is aborted and left, also where it ignores its signal', async t => {
+test('work that takes too long is aborted and abandoned, even if it ignores its signal', async t => {
   const { clock, limit } = limited();
   let told: unknown;
   const waiting = deadline(limit, signal => {
@@ -63,17 +63,17 @@ test("the signal's reason ends the wait, and reaches the work", async t => {
   t.is(getEventListeners(leaving.signal, 'abort').length, 0);
 });
 
-test('nothing begins under a signal that is aborted already', async t => {
+test('no work starts with an aborted signal', async t => {
   const { limit } = limited();
   const work = () => t.fail() as never;
   await t.throwsAsync(deadline(limit, work, AbortSignal.abort(new Error('left'))), { message: 'left' });
 });
 
-test('without a clock, real time is counted', async t => {
+test('without a clock, real time is used', async t => {
   await t.throwsAsync(deadline({ limitMs: 1, late }, never), { message: 'too late' });
 });
 
-test('a rejection that comes after the end of the wait is nobody’s', async t => {
+test('a rejection after the end of the wait is ignored', async t => {
   const { clock, limit } = limited();
   const work = Promise.withResolvers<never>();
   const waiting = deadline(limit, () => work.promise);
@@ -83,7 +83,7 @@ test('a rejection that comes after the end of the wait is nobody’s', async t =
   await turn();
 });
 
-test('a wait ends with the signal, and leaves nothing on it', async t => {
+test('a wait ends with the signal, and leaves no listener on it', async t => {
   const leaving = new AbortController();
   t.is(await orAborted(Promise.resolve(7), leaving.signal), 7);
   t.is(getEventListeners(leaving.signal, 'abort').length, 0);
@@ -93,7 +93,7 @@ test('a wait ends with the signal, and leaves nothing on it', async t => {
   await t.throwsAsync(orAborted(Promise.resolve(7), leaving.signal), { message: 'left' });
 });
 
-test('a wait of a limited time ends with the work, however that ends, or with its time', async t => {
+test('a limited wait ends with the work, whatever its result, or with its time', async t => {
   const timers: (AbortSignal | undefined)[] = [];
   const sleep = (_ms: number, timer?: AbortSignal) => {
     timers.push(timer);

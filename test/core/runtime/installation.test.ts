@@ -15,7 +15,7 @@ import { join as joined, silence, speech } from '../../helpers/sound.ts';
 
 const QUERY = { codec: 'pcm16', sample_rate: 16_000, conversation_timeout: 4, ack: 'enabled' };
 
-/** Speech that no recogniser takes stays in the spool. */
+/** Speech that no recogniser accepts stays in the spool. */
 async function leaveAudio(instance: TestServer) {
   const client = await connectListen(instance.url, instance.key, QUERY);
   client.socket.send(samplesToBytes(joined(speech('budget'), silence(2))));
@@ -34,7 +34,7 @@ async function directory(t: ExecutionContext) {
   return { dataDir, database, audio: join(dataDir, 'audio'), orphaned: join(dataDir, 'orphaned-audio') };
 }
 
-test('a data directory whose database is gone is not served with an empty one, and nothing in it changes', async t => {
+test('a data directory without its database is not served with an empty one, and nothing in it changes', async t => {
   const { dataDir, database, audio } = await directory(t);
   const { begin, end, ...stt } = await failingStt(t);
   await begin();
@@ -83,7 +83,7 @@ test('a data directory whose database is gone is not served with an empty one, a
   await back.stop();
 });
 
-test('audio of a stream that an older database does not know is kept, told, and taken back by the newer one', async t => {
+test('audio of a stream unknown to an older database is kept, reported, and resumed by the newer one', async t => {
   const { dataDir, database, audio, orphaned } = await directory(t);
   const { begin, end, ...stt } = await failingStt(t);
   await begin();
@@ -127,7 +127,7 @@ test('audio of a stream that an older database does not know is kept, told, and 
   await newer.stop();
 });
 
-test('what a node was at when it was killed is done as soon as it starts again, and not what another node is at', async t => {
+test('jobs of a killed node run as soon as it starts again, and those of another node do not', async t => {
   const { dataDir } = await directory(t);
   const instance = await buildServer({ stt: [], dataDir });
   await instance.stop();

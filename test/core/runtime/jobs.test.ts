@@ -36,7 +36,7 @@ async function setUp(
   return { clock, storage, file, jobs, enqueue };
 }
 
-/** A handler whose runs the test waits for and ends, one by one. */
+/** A handler whose runs the test awaits and ends, one by one. */
 function handHeld() {
   const runs: {
     job: Job;
@@ -55,7 +55,7 @@ function handHeld() {
   };
   return {
     handler,
-    /** Run number `index`, once it has begun. */
+    /** Run number `index`, once it has started. */
     async run(index: number) {
       for (;;) {
         const run = runs[index];
@@ -103,7 +103,7 @@ test('it sleeps until the next job is due', async t => {
   t.is(hand.begun(), 1);
 });
 
-test('a job that is enqueued, also in a transaction, is begun at once', async t => {
+test('a job that is enqueued, also in a transaction, is started at once', async t => {
   const { clock, storage, jobs, enqueue } = await setUp(t);
   const hand = handHeld();
   jobs.handle('work', hand.handler);
@@ -120,7 +120,7 @@ test('a job that is enqueued, also in a transaction, is begun at once', async t 
   await t.notThrowsAsync(nextDue(storage, null));
 });
 
-test('what another process enqueued is seen within 30 seconds', async t => {
+test('a job enqueued by another process is seen within 30 seconds', async t => {
   const { clock, storage, file, jobs } = await setUp(t);
   const other = await openStorage(file);
   t.teardown(other.close);
@@ -134,7 +134,7 @@ test('what another process enqueued is seen within 30 seconds', async t => {
   await t.notThrowsAsync(nextDue(storage, null));
 });
 
-test('a handler that comes after the start gets its jobs, and jobs without a handler stay', async t => {
+test('a handler registered after the start gets its jobs, and jobs without a handler stay', async t => {
   const { clock, storage, jobs, enqueue } = await setUp(t);
   await enqueue('k');
   await storage.jobs.enqueue({ kind: 'unknown', key: 'k', runAt: 0, payload: {} });
@@ -159,7 +159,7 @@ test('no more jobs run at a time than allowed, and all get their turn', async t 
   t.is(hand.mostInFlight(), 2);
 });
 
-test('whoever has many slow jobs leaves others room, and loses none of them', async t => {
+test('a user with many slow jobs leaves room for others, and loses no job', async t => {
   const { storage, clock, jobs } = await setUp(t, { maxRunning: 4, maxOfUser: 2 });
   const hand = handHeld();
   jobs.handle('work', hand.handler);
@@ -168,7 +168,7 @@ test('whoever has many slow jobs leaves others room, and loses none of them', as
   for (let n = 0; n < 5; n++) await enqueue(`anna ${n}`, { userId: 'anna' });
   jobs.start();
   const [first] = [await hand.run(0), await hand.run(1)];
-  await clock.asleep(POLL_MS); // it has looked, and takes no more of hers
+  await clock.asleep(POLL_MS); // the runner has polled, and takes no more of hers
   t.is(hand.begun(), 2);
   await enqueue('ben', { userId: 'ben' });
   await enqueue('of nobody', {});
@@ -182,7 +182,7 @@ test('whoever has many slow jobs leaves others room, and loses none of them', as
   t.is(hand.begun(), 7);
 });
 
-test('a job that wants to run again does so at its instant, which is no failure', async t => {
+test('a job that asks to run again does so at that time, which is not a failure', async t => {
   const { clock, jobs, enqueue } = await setUp(t);
   const hand = handHeld();
   jobs.handle('work', hand.handler);
@@ -196,7 +196,7 @@ test('a job that wants to run again does so at its instant, which is no failure'
   end.resolve();
 });
 
-test('a job asked for while it runs is run once more', async t => {
+test('a job enqueued while it runs is run once more', async t => {
   const { storage, jobs, enqueue } = await setUp(t);
   const hand = handHeld();
   jobs.handle('work', hand.handler);
@@ -211,7 +211,7 @@ test('a job asked for while it runs is run once more', async t => {
   await nextDue(storage, null);
 });
 
-test('a job that fails is tried again after growing waits, and given up after the last', async t => {
+test('a failed job is retried after growing delays, and given up after the last', async t => {
   const { clock, storage, jobs, enqueue } = await setUp(t);
   const hand = handHeld();
   const givenUp: string[] = [];
@@ -232,7 +232,7 @@ test('a job that fails is tried again after growing waits, and given up after th
   t.deepEqual(givenUp, ['k']);
 });
 
-test('a run is counted once its end is stored, so that both can be read together', async t => {
+test('a run is counted once its end is stored, so that both are consistent', async t => {
   const seen: Promise<[outcome: string, runAt: number | null]>[] = [];
   const counted = Promise.withResolvers<void>();
   const metrics: JobMetrics = {
@@ -264,7 +264,7 @@ test('a run is counted once its end is stored, so that both can be read together
   ]);
 });
 
-test('a failing side that asks for a pause gets it', async t => {
+test('a remote failure that requests a pause gets it', async t => {
   const { clock, jobs, enqueue } = await setUp(t);
   jobs.handle('work', async () => {
     throw new AppError('rate_limited', 'not so fast', { retryAfter: 20 });
@@ -301,7 +301,7 @@ test('a job whose process died during each of its runs is given up, not run', as
   t.deepEqual(givenUp, ['k']);
 });
 
-test('what a job commits and its end are one: both, or neither', async t => {
+test("a job's writes and its completion commit together or not at all", async t => {
   const { clock, storage, jobs, enqueue } = await setUp(t);
   const hand = handHeld();
   jobs.handle('work', hand.handler);
@@ -322,7 +322,7 @@ test('what a job commits and its end are one: both, or neither', async t => {
   t.is((await storage.users.list()).length, 1);
 });
 
-test('the lease of a long job is renewed, so nobody else gets it', async t => {
+test('the lease of a long job is renewed, so no other process takes it', async t => {
   const { clock, storage, jobs, enqueue } = await setUp(t);
   const hand = handHeld();
   jobs.handle('work', hand.handler);
@@ -340,7 +340,7 @@ test('the lease of a long job is renewed, so nobody else gets it', async t => {
   await nextDue(storage, null);
 });
 
-test('a job whose lease was lost is aborted, and what it brings is not stored', async t => {
+test('a job whose lease was lost is aborted, and its result is not stored', async t => {
   const { clock, storage, file, jobs, enqueue } = await setUp(t);
   const other = await openStorage(file);
   t.teardown(other.close);
@@ -376,7 +376,7 @@ test('a job that loses its lease unnoticed does not store anything either', asyn
   t.true(taken && (await other.storage.jobs.done(taken)));
 });
 
-test('stopping aborts what runs, waits for it, and leaves it free for the next start', async t => {
+test('stopping aborts running jobs, waits for them, and leaves them free for the next start', async t => {
   const { clock, storage, jobs, enqueue } = await setUp(t);
   const hand = handHeld();
   jobs.handle('work', hand.handler);
@@ -398,7 +398,7 @@ test('stopping aborts what runs, waits for it, and leaves it free for the next s
   );
 });
 
-test('stopping waits five seconds for a job that does not listen, and then drops what it brings', async t => {
+test('stopping waits five seconds for a job that ignores its signal, and then drops its result', async t => {
   const { clock, storage, jobs, enqueue } = await setUp(t);
   const hand = handHeld();
   jobs.handle('work', hand.handler);
@@ -410,12 +410,12 @@ test('stopping waits five seconds for a job that does not listen, and then drops
   clock.advance(5000);
   await stopped;
   end.resolve({ commit: tx => tx.users.insert(user('late')) });
-  await new Promise(setImmediate); // what end sets going has had its chance
+  await new Promise(setImmediate); // work started by the end has had time to run
   t.deepEqual(await storage.users.list(), []);
   t.is((await storage.jobs.claim(['work'], clock.now() + LEASE_MS, 1, 1)).length, 1, 'its lease runs out');
 });
 
-/** A runner on a database that `lock` makes another process's, for as long as `unlock` is not called. */
+/** A runner on a database that `lock` blocks for another process until `unlock`. */
 async function setUpShaky(t: ExecutionContext) {
   const { clock, storage, file, enqueue } = await setUp(t);
   const impatient = await openStorage(file, {}, 1);
@@ -440,7 +440,7 @@ async function setUpShaky(t: ExecutionContext) {
   return { clock, storage, enqueue, jobs, lock };
 }
 
-test('a database that does not answer is asked again', async t => {
+test('a database that does not answer is queried again', async t => {
   const { clock, storage, jobs, enqueue, lock } = await setUpShaky(t);
   await enqueue('k');
   const unlock = await lock();
@@ -457,7 +457,7 @@ test('a database that does not answer is asked again', async t => {
   await nextDue(storage, null);
 });
 
-test('a job whose lease cannot be renewed is aborted when it runs out, and runs again', async t => {
+test('a job whose lease cannot be renewed is aborted when it expires, and runs again', async t => {
   const { clock, jobs, enqueue, lock } = await setUpShaky(t);
   await enqueue('k');
   const hand = handHeld();
@@ -479,7 +479,7 @@ test('a job whose lease cannot be renewed is aborted when it runs out, and runs 
   second.end.resolve();
 });
 
-test('waits grow from seconds to a day, spread by a tenth, and end', t => {
+test('retry delays grow from seconds to a day, vary by a tenth, and end', t => {
   const seconds = [1, 2, 3, 4, 5, 6, 7].map(failures => (retryDelayMs(failures, 0.5) ?? 0) / 1000);
   t.deepEqual(seconds, [5, 30, 120, 600, 3600, 21_600, 86_400]);
   t.is(retryDelayMs(8, 0.5), null);
@@ -488,7 +488,7 @@ test('waits grow from seconds to a day, spread by a tenth, and end', t => {
   t.is(retryDelayMs(2, 1), 33_000);
 });
 
-test('the wait that was asked for counts when it is longer, up to a day', t => {
+test('a requested delay counts if it is longer, up to a day', t => {
   t.is(retryDelayMs(1, 0.5, 60), 60_000);
   t.is(retryDelayMs(3, 0.5, 60), 120_000);
   t.is(retryDelayMs(1, 0.5, 999_999), 86_400_000);

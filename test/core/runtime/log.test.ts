@@ -8,6 +8,7 @@ import test, { type ExecutionContext } from 'ava';
 import { stringify } from 'yaml';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
 import { callControl, controlPath } from '../../../core/control/control.ts';
+import { newId } from '../../../core/domain/ids.ts';
 import { AppError } from '../../../core/runtime/errors.ts';
 import { concealSecrets, createLog } from '../../../core/runtime/log.ts';
 import { createLogOutput, droppedLogLines } from '../../../core/runtime/log-output.ts';
@@ -22,7 +23,7 @@ const ROOT = join(import.meta.dirname, '../../..');
 const PCM = { codec: 'pcm16', sample_rate: 16000, conversation_timeout: 600 };
 const METRICS_TOKEN = 'metrics-token-of-this-test';
 
-/** A process whose whole output is kept. */
+/** A process whose whole output is recorded. */
 function run(t: ExecutionContext, args: string[], env: Record<string, string>) {
   const child = spawn(process.execPath, args, {
     env: { PATH: process.env.PATH, EARSHOT_LOG__LEVEL: 'trace', EARSHOT_LOG__FORMAT: 'json', ...env },
@@ -65,7 +66,7 @@ async function startCore(t: ExecutionContext, format = 'json') {
   return { ...core, url, dataDir, key, token };
 }
 
-test('whatever is said and whoever says it, no log at any level holds a word or a credential', async t => {
+test('no log at any level contains a word of a conversation or a credential', async t => {
   const core = await startCore(t);
   const { url, key, token } = core;
 
@@ -135,7 +136,7 @@ test('whatever is said and whoever says it, no log at any level holds a word or 
   }
 });
 
-test('however signing in goes, no log at any level and no file holds a password or a token', async t => {
+test('no log at any level and no file contains a password or a token, however a sign-in ends', async t => {
   const core = await startCore(t);
   const { url, dataDir } = core;
   const [right, wrong, other] = ['persimmon porcupine', 'gooseberry giraffe', 'nectarine narwhal'];
@@ -188,7 +189,7 @@ test('however signing in goes, no log at any level and no file holds a password 
     t.false(kept.includes(secret.toLowerCase()), secret);
 });
 
-test('credentials are blotted out wherever they stand, by name, by look and as a text', t => {
+test('credentials are redacted everywhere, by field name, by pattern and as text', t => {
   let output = '';
   const log = createLog({ level: 'trace', format: 'json' }, { write: line => (output += line) });
   concealSecrets(['correct horse "battery"']);
@@ -211,7 +212,7 @@ test('credentials are blotted out wherever they stand, by name, by look and as a
   );
 });
 
-test('a log whose reader has gone, or does not read, costs the server nothing but its lines, which are counted', async t => {
+test('a log whose reader is gone, or does not read, costs the server only its lines, which are counted', async t => {
   for (const format of ['json', 'pretty']) {
     const core = await startCore(t, format);
     const dropped = async () => {
@@ -230,7 +231,7 @@ test('a log whose reader has gone, or does not read, costs the server nothing bu
   }
 });
 
-test('a log on a disk that is full, or that nobody reads for a while, goes on where it can, and says what is missing', async t => {
+test('a log on a full disk, or with a stalled reader, continues when possible, and reports missing lines', async t => {
   const taken: string[] = [];
   let error: Error | null = new Error('ENOSPC');
   const disk = new Writable({
@@ -241,7 +242,7 @@ test('a log on a disk that is full, or that nobody reads for a while, goes on wh
       done(error);
     },
   });
-  // what Node's own standard streams do after an error
+  // the state of Node's own standard streams after an error
   const stream = {
     write: (text: string, done: (error?: Error | null) => void) =>
       error ? done(error) : disk.write(text, done),
@@ -269,7 +270,7 @@ test('a log on a disk that is full, or that nobody reads for a while, goes on wh
   );
 });
 
-test('a log that is shown on a terminal does not steer it', t => {
+test('a log shown on a terminal cannot control the terminal', t => {
   let output = '';
   const log = createLog({ level: 'info', format: 'json' }, { write: line => (output += line) });
   log.info({ name: 'a\u001b]0;owned\u0007b', path: 'C:\\u001b', c1: '\u009b2J' }, 'red \u001b[31m\r!\nnext');
@@ -282,7 +283,7 @@ test('a log that is shown on a terminal does not steer it', t => {
   });
 });
 
-test('what a log shows of people, and of keys, does not escape the tests', async t => {
+test('the tests find personal data and keys in a log', async t => {
   const { storage, users, memories } = await openDomain(t);
   const { id } = await users.add('Ann');
   const content = 'Her sister "Lu" plays the cello';
@@ -292,4 +293,16 @@ test('what a log shows of people, and of keys, does not escape the tests', async
   t.deepEqual(await shown('{"msg":"a memory was made"}'), []);
   t.deepEqual(await shown('{"msg":"started"}', JSON.stringify({ msg: `made: ${content}` })), [content]);
   t.deepEqual(await shown(`{"msg":"asked with ${key}"}`), [key]);
+
+  const vector = Float32Array.of(0.1, -0.7, 0.3, 0.6);
+  await storage.voices.putSample({
+    ...{ id: newId(1), userId: id, personId: null, conversationId: null, speakerId: null },
+    ...{ space: 'sherpa.tests', vector, seconds: 9, createdAt: 1 },
+  });
+  const told = [JSON.stringify({ vector }), JSON.stringify([...vector]), Buffer.from(vector.buffer)];
+  for (const form of told) {
+    const line = typeof form === 'string' ? form : form.toString('base64');
+    t.not((await shown(line)).length, 0, line);
+  }
+  t.not((await shown(Buffer.from(vector.buffer).toString('hex'))).length, 0);
 });

@@ -34,7 +34,7 @@ const LABEL = `[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\\\\n]|\\\\[\\\\"n])*"`;
 const SAMPLE = new RegExp(`^(${NAME})(\\{${LABEL}(?:,${LABEL})*,?\\})? (-?[0-9.eE+-]+|[Nn]a[Nn]|[+-]Inf)$`);
 const SUFFIXES: Record<string, string[]> = { histogram: ['_bucket', '_sum', '_count'] };
 
-/** Throws at whatever is not the text format, version 0.0.4, whose numbers are read as Go reads them. */
+/** Parses the text format, version 0.0.4, with numbers as Go reads them; throws at anything else. */
 function parse(text: string): Map<string, Family> {
   const families = new Map<string, Family>();
   if (!text.endsWith('\n')) throw new Error('the last line does not end');
@@ -64,7 +64,7 @@ function addSample(current: { name: string; family: Family } | null, line: strin
   current.family.samples.set(series, Number(value.replace('Inf', 'Infinity')));
 }
 
-// ── asking for them ─────────────────────────────────────────────────────────────────────────────────────────────
+// ── scraping ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 async function ask(server: TestServer, headers: Record<string, string> = {}, host = '127.0.0.1') {
   const { port } = new URL(server.url);
@@ -107,9 +107,9 @@ async function listening(t: ExecutionContext, overrides: Overrides = {}, query =
   return { server, client };
 }
 
-// ── what is told ────────────────────────────────────────────────────────────────────────────────────────────────
+// ── metrics ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-test('the answer is in the text format, each metric with its help, type and unit', async t => {
+test('the response is in the text format, each metric with its help, type and unit', async t => {
   const { server, client } = await listening(t);
   send(client, TALK);
   await client.until('segments');
@@ -139,7 +139,7 @@ function checkHistogram(t: ExecutionContext, name: string, samples: Map<string, 
   }
 }
 
-test('a stream that is played moves everything that it should', async t => {
+test('a played stream changes every metric it should', async t => {
   const { server, client } = await listening(t);
   const codec = { codec: 'pcm16' };
   await eventually(async () => (await value(server, 'earshot_streams_open', codec)) === 1);
@@ -183,7 +183,7 @@ test('a frame that cannot be decoded is counted with its codec', async t => {
   t.is(await value(server, 'earshot_streams_open', { codec: 'opus_fs320' }), 1);
 });
 
-test('what waits for a recogniser, in memory and on disk, is told in bytes', async t => {
+test('audio waiting for a recogniser, in memory and on disk, is reported in bytes', async t => {
   const waiting = { ...countingStt({ behaviour: 'hangs' }), listen: { maxQueuedBytes: 64 * 1024 } };
   const { server, client } = await listening(t, waiting);
   const queue = (name: string) => value(server, 'earshot_queue_bytes', { queue: name });
@@ -193,18 +193,18 @@ test('what waits for a recogniser, in memory and on disk, is told in bytes', asy
   t.true((await value(server, 'earshot_spool_sync_seconds_count')) > 0);
 });
 
-test('a recogniser that is lost in an utterance is counted, and its text comes none the less', async t => {
+test('the loss of a recogniser during an utterance is counted, and the text still arrives', async t => {
   const { server, client } = await listening(t, countingStt({ behaviour: 'fails-once' }));
   send(client, TALK);
   await client.until('segments');
   t.is(await value(server, 'earshot_recogniser_losses_total'), 1);
 });
 
-test('jobs are told by kind and state, and their runs by outcome', async t => {
+test('jobs are reported by kind and state, and their runs by outcome', async t => {
   const { server, client } = await listening(t);
   const { post } = await accountOf(server, 'owner');
   const change = (sql: string) => changeDatabase(join(server.dataDir, 'earshot.db'), sql);
-  /** The runner sees what was changed behind its back once a job of its own is due. */
+  /** The runner notices external changes once a job of its own is due. */
   const wakeJobs = () => post('/v1/dev/user/memories', { content: 'Likes tea' });
   send(client, TALK);
   await client.until('segments');
@@ -232,7 +232,7 @@ test('jobs are told by kind and state, and their runs by outcome', async t => {
   t.is(await value(server, 'earshot_jobs', { kind, state: 'dead' }), 1);
 });
 
-test('requests are told by the pattern of their route, and unknown paths are one', async t => {
+test('requests are reported by the pattern of their route, and unknown paths as one', async t => {
   const server = await openServer(t, countingStt());
   await server.get('/v1/dev/user/conversations/0199c0de-0000-7000-8000-000000000000');
   await server.get('/secret-path');
@@ -247,7 +247,7 @@ test('requests are told by the pattern of their route, and unknown paths are one
   t.true((await counted({ route: '/metrics', status: '200' })) > 0);
 });
 
-test('an upgrade that is refused is told as a request, and too many wrong credentials in them as well', async t => {
+test('a refused upgrade counts as a request, and too many wrong credentials do, too', async t => {
   const server = await openServer(t, { ...countingStt(), rateLimits: { failed: 2 } });
   const { key } = await server.app.commands.key({ user: 'owner', scopes: ['memories:read'] });
   t.is((await refusedListen(server.url, key)).status, 403);
@@ -266,7 +266,7 @@ test('an upgrade that is refused is told as a request, and too many wrong creden
   t.is(await counted('none', '404'), 1);
 });
 
-test('the state of every plugin is told', async t => {
+test('the state of every plugin is reported', async t => {
   const server = await openServer(t, { ...countingStt(), stt: ['counting', 'openai'] });
   const state = (plugin: string, name: string) =>
     value(server, 'earshot_plugin_state', { plugin, state: name });
@@ -275,7 +275,7 @@ test('the state of every plugin is told', async t => {
   t.is((await state('openai', 'degraded')) + (await state('openai', 'ready')), 1);
 });
 
-test('a database that is away hides nothing but the jobs', async t => {
+test('an unavailable database hides only the job metrics', async t => {
   const metrics = createMetrics({
     now: () => 0,
     plugins: () => [{ name: 'acme', state: 'ready' }],
@@ -286,7 +286,7 @@ test('a database that is away hides nothing but the jobs', async t => {
   t.is(all.get('earshot_plugin_state')?.samples.get('earshot_plugin_state{plugin="acme",state="ready"}'), 1);
 });
 
-test('no label tells who, what, where or which', async t => {
+test('no label contains personal data', async t => {
   const { server, client } = await listening(
     t,
     {},
@@ -302,9 +302,9 @@ test('no label tells who, what, where or which', async t => {
     t.false(text.includes(secret), secret);
 });
 
-// ── who may ask ─────────────────────────────────────────────────────────────────────────────────────────────────
+// ── access ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-test('without a token only this machine is answered, without a proxy, by its own name', async t => {
+test('without a token, only this machine may read them, without a proxy, by its own name', async t => {
   const server = await openServer(t, { ...countingStt(), host: '0.0.0.0' });
   t.is((await ask(server)).status, 200);
   t.is((await ask(server, { host: 'localhost:8420' })).status, 200);
@@ -326,7 +326,7 @@ test('without a token only this machine is answered, without a proxy, by its own
   t.is((await ask(server, { host: 'localhost' }, outside.address)).status, 403);
 });
 
-test('with a token only who sends it is answered, from wherever', async t => {
+test('with a token, every client that sends it may read them, from anywhere', async t => {
   const server = await openServer(t, { ...countingStt(), metrics: { token: TOKEN } });
   for (const authorization of [undefined, TOKEN, 'Bearer ', `Bearer ${TOKEN}x`, `Bearer ${server.key}`]) {
     const { status, headers, text } = await ask(server, authorization ? { authorization } : {});
@@ -342,9 +342,9 @@ test('with a token only who sends it is answered, from wherever', async t => {
   t.is((await ask(server, forwarded)).status, 200);
 });
 
-// ── the manual ──────────────────────────────────────────────────────────────────────────────────────────────────
+// ── documentation ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-test('every metric that the manual names exists', async t => {
+test('every metric in the documentation exists', async t => {
   const manual = await readFile(join(import.meta.dirname, '../../../docs/metrics.md'), 'utf8');
   const named = [...manual.matchAll(/`((?:earshot|process|nodejs)_\w+)/g)].map(([, name = '']) => name);
   t.true(named.length >= 15, `${named.length} names`);
@@ -353,4 +353,28 @@ test('every metric that the manual names exists', async t => {
   await client.until('segments');
   const all = await families(server);
   for (const name of named) t.true(all.has(name), name);
+});
+
+test('percentiles of latencies are exact, and left out where too few were measured', t => {
+  let now = 0;
+  const metrics = createMetrics({ now: () => now, plugins: () => [], jobs: async () => [] });
+  const nothing = { count: 0, oldestMs: null, newestMs: null, p50: null, p90: null, p99: null, max: null };
+  t.deepEqual(metrics.latency(), { total: nothing, beyond: nothing });
+  const measure = (latencyMs: number) => {
+    now += 1000;
+    metrics.transcribed('test', { recogniserMs: 1, latencyMs, beyondMs: latencyMs / 2 });
+  };
+  for (let ms = 10; ms >= 1; ms -= 1) measure(ms * 100);
+  const few = { count: 10, oldestMs: 9000, newestMs: 0, p50: 500, p90: 900, p99: null, max: 1000 };
+  t.deepEqual(metrics.latency().total, few);
+  t.is(metrics.latency().beyond.p50, 250);
+  for (let ms = 1; ms <= 1005; ms += 1) measure(ms);
+  t.like(metrics.latency().total, {
+    count: 1000,
+    oldestMs: 999_000,
+    p50: 505,
+    p90: 905,
+    p99: 995,
+    max: 1005,
+  });
 });

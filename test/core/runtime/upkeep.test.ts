@@ -10,7 +10,7 @@ import { buildServer, countingStt } from '../../helpers/services.ts';
 
 const MINUTE_MS = 60_000;
 
-test('What was noted is written each minute and at the end, what is old goes at the start, and what fails is tried again beside the rest', async t => {
+test('Counters are written each minute and at the end, old rows are deleted at the start, and a failure is retried without blocking the rest', async t => {
   const clock = manualClock();
   const logged: { msg: string; task?: string }[] = [];
   const log = pino({ level: 'warn' }, { write: (line: string) => logged.push(JSON.parse(line)) });
@@ -49,7 +49,7 @@ test('What was noted is written each minute and at the end, what is old goes at 
   t.deepEqual(failures, ['broken', 'broken', 'broken', 'broken', 'stuck']);
 });
 
-test('A restart forgets neither how much a key has asked, nor when', async t => {
+test("A restart keeps the number and the time of a key's requests", async t => {
   const dataDir = await mkdtemp(join(tmpdir(), 'earshot-'));
   t.teardown(() => rm(dataDir, { recursive: true }));
   const now = Date.now();

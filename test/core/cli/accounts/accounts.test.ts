@@ -17,10 +17,10 @@ import { openDatabase } from '../../../helpers/sqlite.ts';
 
 const PASSWORD = 'correct horse battery';
 
-/** Runs a command with this piped in. */
+/** Runs a command with piped input. */
 async function piped(input: string, ...args: string[]) {
   const child = spawn(process.execPath, [MAIN, ...args], { env: plainEnvironment() });
-  child.stdin.on('error', () => {}); // it may end before it has read all
+  child.stdin.on('error', () => {}); // it may exit before it has read everything
   child.stdin.end(input);
   const [stdout, stderr, [code]] = await Promise.all([
     text(child.stdout),
@@ -55,7 +55,7 @@ async function start(t: ExecutionContext) {
   return { dataDir, url, signIn, use, run };
 }
 
-test.serial('A password that is piped in signs in, until it is changed or taken away', async t => {
+test.serial('A piped password can sign in, until it is changed or removed', async t => {
   const { signIn, use, run } = await start(t);
   t.is((await signIn(PASSWORD)).status, 401);
   t.is(await run(`${PASSWORD}\n`, 'user', 'password', 'owner'), 'owner has a new password.\n');
@@ -72,7 +72,7 @@ test.serial('A password that is piped in signs in, until it is changed or taken 
   t.is((await signIn('another good password')).status, 401);
 });
 
-test.serial('A password that will not do is refused in one line, and shown in none', async t => {
+test.serial('An invalid password is rejected in one line, and never shown', async t => {
   const { dataDir } = await start(t);
   const refused: [input: string, args: string[], reason: RegExp][] = [
     ['', ['owner'], /no password was given/],
@@ -116,7 +116,7 @@ test.serial('Signing out ends every token of an account, and another signing key
   t.is(await use((await run('', 'token', 'owner')).trim()), 200);
 });
 
-test.serial('The operator closes the memories of an account, and locks single things', async t => {
+test.serial('The operator closes the memories of an account, and locks single items', async t => {
   const { dataDir, url, run } = await start(t);
   const key = (await run('', 'key', 'owner', '--scopes', 'memories:read,memories:write')).trim();
   const memories = async (path = '', body?: object) => {
@@ -150,7 +150,7 @@ test.serial('The operator closes the memories of an account, and locks single th
   }
 });
 
-test.serial('An account is renamed, disabled, enabled, made an operator, and listed so', async t => {
+test.serial('An account is renamed, disabled, enabled, made an operator, and listed accordingly', async t => {
   const { run, use, dataDir } = await start(t);
   await run('', 'user', 'add', 'Ada');
   const refused = await piped('', '--data-dir', dataDir, 'user', 'add', 'ADA');
@@ -175,7 +175,7 @@ test.serial('An account is renamed, disabled, enabled, made an operator, and lis
 const PCM = { codec: 'pcm16', sample_rate: 16000, conversation_timeout: 600 };
 
 test.serial(
-  'A lost device ends tokens, keys and live connections in one step, and it is told what ended',
+  'Reporting a device as lost revokes tokens, keys and live connections in one step, and lists them',
   async t => {
     const { run, use, url } = await start(t);
     const token = (await run('', 'token', 'owner')).trim();
@@ -218,7 +218,7 @@ test.serial('A disabled account, and a revoked key, lose their live connections'
   t.is((await kitchen.closed).code, 1008);
 });
 
-test.serial('Keys are named by name, and one of several of the same name by its id', async t => {
+test.serial('Keys are identified by name, and one of several with the same name by its id', async t => {
   const { run, dataDir } = await start(t);
   const make = async (name: string) =>
     JSON.parse(await run('', 'key', 'owner', '--scopes', 'listen', '--name', name, '--json'));
@@ -230,7 +230,7 @@ test.serial('Keys are named by name, and one of several of the same name by its 
   t.is((await revoke('twin')).code, 0);
 });
 
-/** Everything in a directory that holds this text. */
+/** Files in a directory that contain this text. */
 async function holding(dir: string, text: string): Promise<string[]> {
   const names = await readdir(dir, { recursive: true, withFileTypes: true }).catch(() => []);
   const files = names.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name));
@@ -269,7 +269,7 @@ test.serial('A removed account leaves nothing behind, while the server runs and 
   await server.stop();
   t.deepEqual([vectorsOf(dataDir, ada), vectorsOf(dataDir, ben)], [0, 3]);
   t.regex(await run('user', 'remove', 'ben', '--yes'), /^Removed ben/);
-  const after = await buildServer({ stt: [], dataDir }); // what could not go without a server goes at its start
+  const after = await buildServer({ stt: [], dataDir }); // what cannot be deleted without a server is deleted at its start
   await untilEmbedded(after.url);
   await after.stop();
   t.is(vectorsOf(dataDir, ben), 0);
@@ -294,7 +294,7 @@ function rowsOf(dataDir: string, userId: string): string[] {
     )
     .all() as { table: string; column: string }[];
   const found = columns.filter(({ table, column }) => {
-    if (['jobs', 'rate_limits'].includes(table)) return false; // one forgot its vectors; these end within the hour
+    if (['jobs', 'rate_limits'].includes(table)) return false; // one was told to forget its vectors; the others expire within the hour
     return database.prepare(`select 1 from "${table}" where "${column}" like ?`).get(`%${userId}%`);
   });
   database.close();
@@ -311,14 +311,14 @@ function vectorsOf(dataDir: string, userId: string): number {
   return Number(found?.count);
 }
 
-/** Vectors are made behind the changes. */
+/** Vectors are made in the background. */
 async function untilEmbedded(url: string): Promise<void> {
   const waits = /earshot_jobs\{kind="embed",state="(waiting|due|running|failed)"\} [1-9]/;
   await eventually(async () => !waits.test(await (await fetch(`${url}/metrics`)).text()));
 }
 
 test.serial(
-  'An account changes its own password with the present one, and its name; an operator those of others',
+  'A user changes the own name, and the own password with the current one; an operator those of others',
   async t => {
     const { run, url, signIn, use } = await start(t);
     await run(PASSWORD, 'user', 'password', 'owner');
@@ -377,7 +377,7 @@ async function atTerminal(dataDir: string, answers: [prompt: string, typed: stri
 
 const hasTerminal = existsSync('/usr/bin/script');
 (hasTerminal || process.env.CI ? test.serial : test.serial.skip)(
-  'A password that is typed is asked for twice, and not shown',
+  'A typed password is asked for twice, and not shown',
   async t => {
     const { dataDir, signIn } = await start(t);
     const first: [string, string] = ['New password: ', `${PASSWORD}\r`];

@@ -12,14 +12,14 @@ import { eventually } from '../../../helpers/eventually.ts';
 
 const FIXTURE = join(import.meta.dirname, '../../../fixtures/tomorrow.wav');
 
-/** A directory for temporary files, that is to be empty in the end. */
+/** A directory for temporary files, which must be empty in the end. */
 async function tempDir(t: ExecutionContext): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'earshot-demo-test-'));
   t.teardown(() => rm(dir, { recursive: true, force: true }));
   return dir;
 }
 
-/** The first seconds of the fixture: less to wait for. */
+/** The first seconds of the recording, to save time. */
 async function shortRecording(dir: string, { silent = false } = {}): Promise<string> {
   const { samples, sampleRate } = parseWav(await readFile(FIXTURE));
   const short = samples.slice(0, 2.5 * sampleRate);
@@ -28,7 +28,7 @@ async function shortRecording(dir: string, { silent = false } = {}): Promise<str
   return file;
 }
 
-test('demo --exit --json tells every event, ends with the whole conversation, and leaves nothing', async t => {
+test('demo --exit --json reports every event, ends with the whole conversation, and leaves nothing', async t => {
   const temp = await tempDir(t);
   const { code, stdout, stderr } = await earshot(['demo', '--exit', '--json'], { TMPDIR: temp });
   t.is(code, 0, stderr);
@@ -50,7 +50,7 @@ test('demo --exit --json tells every event, ends with the whole conversation, an
   t.deepEqual(await readdir(temp), []);
 });
 
-test('demo tells a story, stays for looking around, and ends at Ctrl-C', async t => {
+test('demo prints a story, keeps running for a look around, and ends at Ctrl-C', async t => {
   const temp = await tempDir(t);
   const audio = await shortRecording(await tempDir(t));
   const demo = startEarshot(['demo', '--audio', audio], { TMPDIR: temp });
@@ -76,7 +76,7 @@ test('demo tells a story, stays for looking around, and ends at Ctrl-C', async t
   t.deepEqual(await readdir(temp), []);
 });
 
-test('demo says plainly that no recogniser is ready, and what cures it', async t => {
+test('demo reports that no recogniser is ready, and how to install one', async t => {
   const temp = await tempDir(t);
   const { code, stdout, stderr } = await earshot(['demo', '--exit'], { TMPDIR: temp, EARSHOT_STT: '[]' });
   t.is(code, 1);
@@ -85,7 +85,7 @@ test('demo says plainly that no recogniser is ready, and what cures it', async t
   t.deepEqual(await readdir(temp), []);
 });
 
-test('demo --exit gives up when nothing is ever said', async t => {
+test('demo --exit gives up if nothing is recognised', async t => {
   const temp = await tempDir(t);
   const audio = await shortRecording(await tempDir(t), { silent: true });
   const { code, stderr } = await earshot(['demo', '--exit', '--limit', '2', '--audio', audio], {

@@ -23,11 +23,11 @@ async function record(dataDir: string, startedAt: number, bytes: number): Promis
   await writeFile(join(directory, '0.audio'), Buffer.alloc(bytes));
 }
 
-test('where no bridge has run there is nothing to look at', async t => {
+test('without a bridge there is nothing to check', async t => {
   t.like(await look(t, bridgeCheck, await patientOf(t)), { bridge: { level: 'note' } });
 });
 
-test('core answers, and knows the key, though it may only listen', async t => {
+test('core answers, and accepts the key, even with the listen scope only', async t => {
   const instance = await openServer(t);
   const { key } = await instance.app.commands.key({ user: 'owner', scopes: ['listen'] });
   const server = await instance.app.commands.status({});
@@ -40,7 +40,7 @@ test('core answers, and knows the key, though it may only listen', async t => {
   t.regex(found.key?.detail ?? '', /^core knows the one in .*bridge\/key$/);
 });
 
-test('a key that core does not know is bad, wherever it comes from', async t => {
+test('a key that core does not know fails, whatever its source', async t => {
   const { url } = await openServer(t);
   const core = url.replace('http', 'ws');
   const dataDir = await bridgeDirectory(t, 'omi_dev_00000000000000000000000000000000');
@@ -51,7 +51,7 @@ test('a key that core does not know is bad, wherever it comes from', async t => 
   t.like(set.key, { level: 'bad', cure: 'set bridge.key to one that core knows' });
 });
 
-test('a core that is away is doubtful: the sound is kept', async t => {
+test('an unreachable core is a warning: the audio is kept', async t => {
   const dataDir = await bridgeDirectory(t);
   const found = await look(
     t,
@@ -60,12 +60,12 @@ test('a core that is away is doubtful: the sound is kept', async t => {
   );
   t.like(found.core, {
     level: 'doubt',
-    detail: 'does not answer on http://127.0.0.1:1; the sound is kept meanwhile',
+    detail: 'does not answer on http://127.0.0.1:1; audio is stored meanwhile',
   });
   t.is(found.key?.level, 'note');
 });
 
-test('a key that cannot be read is bad', async t => {
+test('an unreadable key fails', async t => {
   const dataDir = await bridgeDirectory(t);
   await mkdir(join(dataDir, 'bridge/key'));
   const found = await look(t, bridgeCheck, await patientOf(t, { dataDir }));
@@ -73,7 +73,7 @@ test('a key that cannot be read is bad', async t => {
   t.regex(found.key?.detail ?? '', /cannot be read \(EISDIR\)/);
 });
 
-test('sound that has waited for a day, or fills half of the spool, is doubtful', async t => {
+test('audio that has waited for a day, or fills half of the spool, is a warning', async t => {
   const fresh = await bridgeDirectory(t);
   await record(fresh, Date.now() - 5 * 60_000, 70_000);
   const spoolBytes = 200_000;
@@ -81,7 +81,7 @@ test('sound that has waited for a day, or fills half of the spool, is doubtful',
     (await look(t, bridgeCheck, await patientOf(t, { dataDir, bridge: { spoolBytes } }))).spool;
   t.like(await spool(fresh), {
     level: 'good',
-    detail: '70 KB of sound wait, of at most 200 KB, the oldest for 5 minutes',
+    detail: '70 KB of audio wait, of at most 200 KB, the oldest for 5 minutes',
   });
   await record(fresh, Date.now(), 70_000);
   t.is((await spool(fresh))?.level, 'doubt');
@@ -89,11 +89,11 @@ test('sound that has waited for a day, or fills half of the spool, is doubtful',
   await record(old, Date.now() - 2 * DAY_MS, 10);
   t.like(await spool(old), {
     level: 'doubt',
-    detail: '10 bytes of sound wait, of at most 200 KB, the oldest for 2 days',
+    detail: '10 bytes of audio wait, of at most 200 KB, the oldest for 2 days',
   });
 });
 
-test('a proxy in front of core that lets no WebSocket through is bad, with what nginx needs', async t => {
+test('a proxy in front of core that blocks WebSockets fails, with the nginx settings it needs', async t => {
   const instance = await openServer(t);
   const proxy = await startPlainProxy(t, instance.url);
   const core = proxy.replace('http', 'ws');

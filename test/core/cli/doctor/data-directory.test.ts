@@ -6,8 +6,9 @@ import { dataDirectoryCheck, judgeSync } from '../../../../core/cli/doctor/data-
 import { earshot } from '../../../helpers/cli.ts';
 import { temporaryDirectory } from '../../../helpers/domain.ts';
 import { look, patientOf } from '../../../helpers/patient.ts';
+import { reportSkipped } from '../../../helpers/skips.ts';
 
-test('a sound directory is good in all, and nothing is left in it', async t => {
+test('an intact directory passes every check, and nothing is left in it', async t => {
   const dataDir = await temporaryDirectory(t);
   const found = await look(t, dataDirectoryCheck, await patientOf(t, { dataDir }));
   t.like(found.directory, { level: 'good', detail: dataDir });
@@ -17,7 +18,7 @@ test('a sound directory is good in all, and nothing is left in it', async t => {
   t.deepEqual(await readdir(dataDir), []);
 });
 
-test('one that is not there yet is made by the first start, and not by looking', async t => {
+test('a missing directory is created by the first start, not by the check', async t => {
   const parent = await temporaryDirectory(t);
   const found = await look(t, dataDirectoryCheck, await patientOf(t, { dataDir: join(parent, 'a/b') }));
   t.is(found.directory?.level, 'note');
@@ -25,7 +26,7 @@ test('one that is not there yet is made by the first start, and not by looking',
   t.deepEqual(await readdir(parent), []);
 });
 
-test('one that others may look into is doubtful, and a file in its place is bad', async t => {
+test('a directory that others may read is a warning, and a file in its place fails', async t => {
   const dataDir = join(await temporaryDirectory(t), 'data');
   await mkdir(dataDir);
   await chmod(dataDir, 0o755);
@@ -37,7 +38,7 @@ test('one that others may look into is doubtful, and a file in its place is bad'
   t.like(found.directory, { level: 'bad', detail: `${file} is a file` });
 });
 
-test('one that this account may not write to is bad, and it is said whose it is', async t => {
+test('a directory that this account may not write to fails, with its owner', async t => {
   const dataDir = await temporaryDirectory(t);
   await chmod(dataDir, 0o555);
   // Root may write everywhere: the command is then run as nobody.
@@ -64,28 +65,26 @@ test('one that this account may not write to is bad, and it is said whose it is'
     );
 });
 
-test('a full disk is bad', async t => {
+test('a full disk fails', async t => {
   const dataDir = await temporaryDirectory(t);
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k,mode=700', 'tmpfs', dataDir], { stdio: 'pipe' });
   } catch (error) {
-    t.log(`SKIPPED: no small disk can be mounted here. ${error}`);
-    t.not(process.getuid?.(), undefined);
-    return;
+    return reportSkipped(t, 'disk', 'the check of a full disk', String(error));
   }
   try {
     const nearly = await look(t, dataDirectoryCheck, await patientOf(t, { dataDir }));
     t.is(nearly.space?.level, 'bad');
     await writeFile(join(dataDir, 'filler'), Buffer.alloc(64 * 1024)).catch(() => {});
     const full = await look(t, dataDirectoryCheck, await patientOf(t, { dataDir }));
-    t.like(full.writing, { level: 'bad', cure: 'make room there, or set dataDir to a larger disk' });
+    t.like(full.writing, { level: 'bad', cure: 'free space there, or set dataDir to a larger disk' });
     t.regex(full.writing?.detail ?? '', /\(ENOSPC\)/);
   } finally {
     execFileSync('umount', [dataDir]);
   }
 });
 
-test('a disk that takes its time is doubtful, and a very slow one bad, by the median', t => {
+test('a slow disk is a warning, and a very slow one fails, by the median', t => {
   t.is(judgeSync([1, 2, 900]).level, 'good');
   t.like(judgeSync([60, 2, 70]), { level: 'doubt', detail: 'fdatasync takes 60 ms, 70 ms at most, of 3' });
   t.is(judgeSync([501, 502, 1]).level, 'bad');

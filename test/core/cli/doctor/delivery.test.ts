@@ -2,7 +2,7 @@ import test from 'ava';
 import { deliveryCheck } from '../../../../core/cli/doctor/delivery.ts';
 import { look, patientOf } from '../../../helpers/patient.ts';
 
-test('with no host allowed all is good', async t => {
+test('with no allowed host everything passes', async t => {
   const found = await look(t, deliveryCheck, await patientOf(t));
   t.like(found, { 'allowed hosts': { level: 'good' } });
   t.is(Object.keys(found).length, 1);
@@ -15,7 +15,7 @@ test('hosts that are allowed are shown', async t => {
   t.like(found['allowed hosts'], { level: 'good', detail: '10.0.0.0/8, 192.168.1.5:8123' });
 });
 
-test('a name that this machine does not know is doubted', async t => {
+test('an unknown host name is a warning', async t => {
   const delivery = { allowHosts: ['nobody.invalid:8123', 'localhost'] };
   const found = await look(t, deliveryCheck, await patientOf(t, { delivery }));
   t.is(found['nobody.invalid']?.level, 'doubt');
@@ -23,7 +23,7 @@ test('a name that this machine does not know is doubted', async t => {
   t.is(found.reach?.level, 'note');
 });
 
-test('a network in which clouds keep their keys is doubted', async t => {
+test('a network with cloud credentials is a warning', async t => {
   for (const network of ['0.0.0.0/0', '169.254.0.0/16', '169.254.169.254']) {
     const found = await look(t, deliveryCheck, await patientOf(t, { delivery: { allowHosts: [network] } }));
     t.is(found.reach?.level, 'doubt', network);

@@ -20,7 +20,7 @@ const FINDINGS = [
   ),
 ];
 
-test('for people, each finding is a line with a sign, its cure below', t => {
+test('for people, each finding is a line with a sign, followed by instructions', t => {
   const text = render(FINDINGS, { width: Number.POSITIVE_INFINITY, paint: (_, plain) => plain });
   t.is(
     text,
@@ -41,11 +41,11 @@ test('on a narrow terminal lines are wrapped between words', t => {
   t.true(lines.some(line => line.includes('/copy/it/from/here')));
 });
 
-test('the last line is the worst of it', t => {
+test('the last line is the most severe finding', t => {
   const plain = { width: 80, paint: (_: string, text: string) => text };
-  t.is(summary(FINDINGS, plain), '1 to be cured before Earshot works, 1 to look at');
-  t.is(summary(FINDINGS.slice(0, 3), plain), 'It works; 1 to look at');
-  t.is(summary(FINDINGS.slice(0, 2), plain), 'All is well');
+  t.is(summary(FINDINGS, plain), '1 to fix before Earshot works, 1 to check');
+  t.is(summary(FINDINGS.slice(0, 3), plain), 'Earshot works; 1 to check');
+  t.is(summary(FINDINGS.slice(0, 2), plain), 'Everything works');
 });
 
 interface Answer {
@@ -53,7 +53,7 @@ interface Answer {
   findings: Finding[];
 }
 
-test('beside a running server it asks that, and all that is wrong has a cure', async t => {
+test('with a running server the checks query it, and every problem has instructions', async t => {
   const server = await openServer(t, { stt: ['pocketsphinx'] });
   const { code, stdout, stderr } = await earshot(['doctor', '--json'], {
     EARSHOT_DATA_DIR: server.dataDir,
@@ -88,7 +88,7 @@ test('beside a running server it asks that, and all that is wrong has a cure', a
   t.is((await server.get('/v1/dev/user/conversations')).status, 200);
 });
 
-test('in a pipe there is neither colour nor wrapping; what is bad is the exit status', async t => {
+test('in a pipe there is neither colour nor wrapping; the exit status shows failures', async t => {
   const dir = await temporaryDirectory(t);
   const file = join(dir, 'earshot.yaml');
   await writeFile(file, `dataDir: ${join(dir, 'data')}\nport: 0\nstt: []\nstorage: nowhere\n`);
@@ -99,7 +99,7 @@ test('in a pipe there is neither colour nor wrapping; what is bad is the exit st
     stdout,
     /^ {2}✗ database: there is no storage nowhere\n {4}→ correct storage: sql, or the name of a plugin of your own$/m,
   );
-  t.regex(stdout, /\n\n1 to be cured before Earshot works, \d to look at\n$/);
+  t.regex(stdout, /\n\n1 to fix before Earshot works, \d to check\n$/);
   t.regex(stderr, /^error: 1 of \d+ findings are bad\n$/);
 });
 
@@ -137,7 +137,7 @@ test("so is every problem of a plugin's options, and a plugin that does not load
   t.regex(bad.find(({ what }) => what === 'acme')?.cure ?? '', /earshot plugin check \/.*acme\.mjs/);
 });
 
-test('a plugin that ends the process does not take the doctor along', async t => {
+test('a plugin that ends the process does not end the doctor', async t => {
   const dir = await temporaryDirectory(t);
   await writeFile(join(dir, 'acme.mjs'), 'process.exit(7);');
   const file = join(dir, 'earshot.yaml');
@@ -153,7 +153,7 @@ test('a plugin that ends the process does not take the doctor along', async t =>
   t.regex(findings.at(-1)?.detail ?? '', /ended with status 7/);
 });
 
-test('a bundle for bug reports has findings and configuration, and neither secrets nor what was said', async t => {
+test('a bundle for bug reports contains findings and configuration, but neither secrets nor transcripts', async t => {
   const folder = await temporaryDirectory(t);
   const server = await openServer(t, { stt: [] });
   const { token } = await server.app.commands.token({ user: 'owner' });

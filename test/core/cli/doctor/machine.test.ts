@@ -9,7 +9,7 @@ import { clockCheck, judgeNode, judgeTime, machineCheck } from '../../../../core
 import { temporaryDirectory } from '../../../helpers/domain.ts';
 import { look, patientOf } from '../../../helpers/patient.ts';
 
-test('every check has an end, and a cure for when it comes to none', t => {
+test('every check has a time limit, and instructions for when it is exceeded', t => {
   const checks = ROUNDS.flat();
   t.true(checks.length >= 9);
   for (const { what, group, cure, limitMs } of checks) {
@@ -18,7 +18,7 @@ test('every check has an end, and a cure for when it comes to none', t => {
   }
 });
 
-test('a check that never ends is cut off, and told to stop; one that throws is a finding', async t => {
+test('a check that never ends is aborted; one that throws is a finding', async t => {
   const patient = await patientOf(t);
   const check: Check = { group: 'G', what: 'w', limitMs: 20, cure: 'the cure', look: async () => [] };
   const told = Promise.withResolvers<void>();
@@ -32,14 +32,14 @@ test('a check that never ends is cut off, and told to stop; one that throws is a
   ]);
 });
 
-test('the machine is told, and an old Node is bad', async t => {
+test('the machine is described, and an old Node fails', async t => {
   const found = await look(t, machineCheck, await patientOf(t));
   t.is(found.Node?.level, 'good');
   t.regex(found.resources?.detail ?? '', /^\d+ processors, load [\d.]+; .* of .* memory free$/);
   t.like(judgeNode('v20.20.2'), { level: 'bad', cure: 'start Earshot with: npm start' });
 });
 
-test('a clock that stands at its beginning, or far ahead, is bad', t => {
+test('a clock at its epoch, or far in the future, fails', t => {
   t.is(judgeTime(Date.UTC(2026, 10, 21)).level, 'good');
   for (const wrong of [0, Date.UTC(2019, 0), Date.UTC(2150, 0)]) {
     t.like(judgeTime(wrong), { level: 'bad' });
@@ -47,7 +47,7 @@ test('a clock that stands at its beginning, or far ahead, is bad', t => {
   }
 });
 
-test('a clock that jumps while it is watched is doubtful', async t => {
+test('a clock that jumps during the check is a warning', async t => {
   let offsetMs = 0;
   const jumping = {
     now: () => Date.now() + offsetMs,
@@ -62,7 +62,7 @@ test('a clock that jumps while it is watched is doubtful', async t => {
   t.is((await look(t, clockCheck, await patientOf(t))).steadiness?.level, 'good');
 });
 
-test('whether the clock follows a time server is told as far as systemd says so', async t => {
+test('whether the clock follows a time server is reported if systemd knows', async t => {
   const run = await temporaryDirectory(t);
   const level = async () =>
     (await look(t, clockCheck, await patientOf(t, {}, { run })))['time server']?.level;

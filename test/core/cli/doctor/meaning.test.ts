@@ -6,7 +6,7 @@ import { send, startEmbeddingsServer } from '../../../helpers/embeddings-server.
 import { look, patientOf } from '../../../helpers/patient.ts';
 import { contextOf } from '../../../plugins/stt/context.ts';
 
-test('the offline embedder is tried, and that there is no language model is no fault', async t => {
+test('the offline embedder is tested, and the lack of a language model is no failure', async t => {
   const patient = await patientOf(t, {});
   const found = await look(t, embedderCheck, patient);
   t.like(found.words, { level: 'good', detail: 'words-en-1: 100 numbers for each text' });
@@ -14,13 +14,13 @@ test('the offline embedder is tried, and that there is no language model is no f
   t.is(models['language model']?.level, 'note');
 });
 
-test('a language model is asked a question, and what it lacks is told with the cure', async t => {
+test('a language model is asked a question, and its problems are reported with instructions', async t => {
   const server = await startChatServer();
   t.teardown(() => server.close());
   const plugins = { 'openai-llm': { baseUrl: server.baseUrl } };
   const patient = await patientOf(t, { llm: ['openai-llm'], plugins });
   const found = await look(t, languageModelCheck, patient);
-  t.regex(found['openai-llm']?.detail ?? '', /^llama3\.2 answers as it is asked to, in \d+\.\d s$/);
+  t.regex(found['openai-llm']?.detail ?? '', /^llama3\.2 answers as requested, in \d+\.\d s$/);
   t.is(server.asked.length, 1);
 
   server.chat = (_, response) => refuse(response, 404, {});
@@ -38,7 +38,7 @@ test('a language model is asked a question, and what it lacks is told with the c
   t.regex(away['openai-llm']?.cure ?? '', /^start the server there/);
 });
 
-test('an embedder that knows no meaning is doubtful', async t => {
+test('an embedder without a sense of meaning is a warning', async t => {
   const { embedder } = words.setup({ ...contextOf().context, options: {} as never, dataDir: '' });
   const server = await startEmbeddingsServer(embedder);
   t.teardown(() => server.close());
@@ -50,6 +50,6 @@ test('an embedder that knows no meaning is doubtful', async t => {
     send(response, 200, { data: input.map((_, index) => ({ index, embedding: [1, 0] })) });
   t.regex(
     (await look(t, embedderCheck, patient))['openai-embedder']?.detail ?? '',
-    /not nearer than others$/,
+    /not closer than others$/,
   );
 });

@@ -19,7 +19,7 @@ async function withDatabase(t: ExecutionContext, users = 3) {
   return { dataDir, file, storage, close };
 }
 
-test('a sound database is good, also while a server has it open; nothing is written', async t => {
+test('an intact database passes, also while a server uses it; nothing is written', async t => {
   const { dataDir, file, storage, close } = await withDatabase(t);
   const patient = await patientOf(t, { dataDir });
   const beside = await look(t, databaseCheck, patient);
@@ -33,14 +33,14 @@ test('a sound database is good, also while a server has it open; nothing is writ
   t.is(alone.schema?.level, 'good');
 });
 
-test('one that is not there yet is no fault, and is not made', async t => {
+test('a missing database is no failure, and is not created', async t => {
   const dataDir = await temporaryDirectory(t);
   const found = await look(t, databaseCheck, await patientOf(t, { dataDir }));
   t.is(found.file?.level, 'note');
   t.deepEqual(await readdir(dataDir), []);
 });
 
-test('one that is no database is bad, and the latest backup is the cure', async t => {
+test('a file that is not a database fails, and the latest backup is suggested', async t => {
   const { dataDir, file, close } = await withDatabase(t);
   await close();
   const backup = join(dataDir, 'backups', 'earshot-20261121T000000000Z-v2.db');
@@ -57,7 +57,7 @@ test('one that is no database is bad, and the latest backup is the cure', async 
   );
 });
 
-test('one with a damaged page, or cut off, is bad', async t => {
+test('a damaged or truncated database fails', async t => {
   const { dataDir, file, close } = await withDatabase(t, 500);
   await close();
   const patient = await patientOf(t, { dataDir });
@@ -71,7 +71,7 @@ test('one with a damaged page, or cut off, is bad', async t => {
   t.is((await look(t, databaseCheck, patient)).file?.level, 'bad');
 });
 
-test('one of a newer Earshot is bad, one of an older one is brought up by the next start', async t => {
+test('a database of a newer Earshot fails, an older one is migrated by the next start', async t => {
   const { dataDir, file, close } = await withDatabase(t);
   await close();
   const patient = await patientOf(t, { dataDir });
@@ -89,12 +89,12 @@ test('one of a newer Earshot is bad, one of an older one is brought up by the ne
   await dialect.close();
 });
 
-test('a storage that there is not is bad', async t => {
+test('an unknown storage fails', async t => {
   const found = await look(t, databaseCheck, await patientOf(t, { storage: 'nowhere' }));
   t.like(found.database, { level: 'bad', detail: 'there is no storage nowhere' });
 });
 
-test('a Postgres that cannot be reached is bad, and what to correct is said', async t => {
+test('an unreachable Postgres fails, with instructions', async t => {
   const patient = await patientOf(t, {
     plugins: { sql: { client: 'postgres', host: '127.0.0.1', port: 1 } },
   });
@@ -104,7 +104,7 @@ test('a Postgres that cannot be reached is bad, and what to correct is said', as
   t.regex(server?.cure ?? '', /Start Postgres, or correct plugins\.sql\.host/);
 });
 
-test('a Postgres that answers is told with its version, and with what is wrong there', async t => {
+test('a reachable Postgres is reported with its version and its problems', async t => {
   const server = await startPostgres().catch(error => error);
   if (server instanceof Error) {
     t.log(`SKIPPED: Postgres cannot be started here. ${server}`);
@@ -137,7 +137,7 @@ const TELLS = `export default {
   ],
 };`;
 
-test("another plugin's word on itself is told too, and what is wrong has to come with its cure", async t => {
+test('self-checks of other plugins are reported too, and their problems must have instructions', async t => {
   const use = join(await temporaryDirectory(t), 'acme.mjs');
   await writeFile(use, TELLS);
   const sound = await patientOf(t, { plugins: { acme: { use, cure: 'renew it' } } });

@@ -13,7 +13,7 @@ async function listener(t: ExecutionContext): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-test('a free port is good, and free again afterwards', async t => {
+test('a free port passes, and is free again afterwards', async t => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -25,7 +25,7 @@ test('a free port is good, and free again afterwards', async t => {
   }
 });
 
-test('a port that another program has is bad, and the program is named', async t => {
+test("a port used by another program fails, with the program's name", async t => {
   const port = await listener(t);
   const found = await look(t, portCheck, await patientOf(t, { port }));
   t.is(found.port?.level, 'bad');
@@ -33,25 +33,25 @@ test('a port that another program has is bad, and the program is named', async t
   t.is(found.port?.cure, `stop it, or choose another: EARSHOT_PORT=${port + 1}`);
 });
 
-test('what cannot be looked into has no name', async t => {
+test('a process that cannot be inspected has no name', async t => {
   const port = await listener(t);
   const found = await look(t, portCheck, await patientOf(t, { port }, { proc: '/nowhere' }));
   t.is(found.port?.detail, `${port} is taken by another program, of another account`);
 });
 
-test('another Earshot on the port is known as one', async t => {
+test('another Earshot on the port is recognised', async t => {
   const instance = await openServer(t);
   const port = Number(new URL(instance.url).port);
   const found = await look(t, portCheck, await patientOf(t, { port }));
   t.is(found.port?.detail, `${port} is taken by another Earshot, on another data directory`);
 });
 
-test('an address of another machine is bad', async t => {
+test('an address of another machine fails', async t => {
   const found = await look(t, portCheck, await patientOf(t, { host: '192.0.2.1', port: 8420 }));
   t.like(found.port, { level: 'bad', cure: 'choose one: EARSHOT_HOST=127.0.0.1' });
 });
 
-test('the server that runs is asked how it is', async t => {
+test('the running server is asked for its health', async t => {
   const instance = await buildServer();
   const server = await instance.app.commands.status({});
   const well = await look(t, portCheck, await patientOf(t, {}, { server }));
@@ -66,7 +66,7 @@ test('the server that runs is asked how it is', async t => {
   });
 });
 
-test('a server without a recogniser works, and the part that does not is named', async t => {
+test('a server without a recogniser works, and the missing part is named', async t => {
   const instance = await openServer(t, {
     stt: ['pocketsphinx'],
     plugins: { pocketsphinx: { hmm: '/nowhere' } },
@@ -77,7 +77,7 @@ test('a server without a recogniser works, and the part that does not is named',
   t.regex(found.server?.detail ?? '', /, without speech recognition \(see below\)$/);
 });
 
-test('the public address is tried as well: WebSockets have to come through', async t => {
+test('the public URL is tested as well: WebSockets have to pass', async t => {
   const instance = await openServer(t);
   const server = await instance.app.commands.status({});
   const judge = async (publicUrl: string) =>

@@ -7,7 +7,7 @@ import { look, patientOf } from '../../../helpers/patient.ts';
 import { countingStt, openServer } from '../../../helpers/services.ts';
 import { writeToneModel } from '../../../plugins/stt/tone-model.ts';
 
-test('a recogniser is opened, and tried with a recording', async t => {
+test('a recogniser is opened, and tested with a recording', async t => {
   const found = await look(t, recognitionCheck, await patientOf(t, { stt: ['pocketsphinx'] }));
   t.regex(
     found.pocketsphinx?.detail ?? '',
@@ -16,7 +16,7 @@ test('a recogniser is opened, and tried with a recording', async t => {
   t.is(found.recognition, undefined);
 });
 
-test('one that lacks something says what, and how to get it; without any other, nothing works', async t => {
+test('a recogniser with a missing part names it, and how to get it; without any other, the check fails', async t => {
   const plugins = { pocketsphinx: { hmm: '/nowhere/en-us' } };
   const found = await look(t, recognitionCheck, await patientOf(t, { stt: ['pocketsphinx'], plugins }));
   t.like(found.pocketsphinx, {
@@ -27,7 +27,7 @@ test('one that lacks something says what, and how to get it; without any other, 
   t.like(found.recognition, { level: 'bad', cure: found.pocketsphinx?.cure });
 });
 
-test('a model that is another file than it should be is told with both checksums', async t => {
+test('a replaced model file is reported with both checksums', async t => {
   const directory = await temporaryDirectory(t);
   await writeToneModel(directory);
   const own = {
@@ -46,7 +46,7 @@ test('a model that is another file than it should be is told with both checksums
   t.is(found.recognition?.level, 'bad');
 });
 
-test('one that hears something else is doubtful, and so is one that the running server has not ready', async t => {
+test('a wrong transcript is a warning, and so is a recogniser that the running server has not ready', async t => {
   const patient = await patientOf(t, countingStt());
   const found = await look(t, recognitionCheck, patient);
   t.is(found.counting?.level, 'doubt');
@@ -61,7 +61,7 @@ test('one that hears something else is doubtful, and so is one that the running 
   t.like(beside.pocketsphinx, { level: 'doubt', detail: 'in the running server: /nowhere is missing' });
 });
 
-test('a plugin that remembers things can be tried, and the real database does not hear of it', async t => {
+test('a plugin with state can be tested without access to the real database', async t => {
   const use = join(import.meta.dirname, '../../../fixtures/plugins/acme-stt.ts');
   const plugins = { 'acme-stt': { use, apiKey: 'a-long-key' }, sql: { client: 'postgres', port: 1 } };
   const patient = await patientOf(t, { stt: ['acme-stt'], plugins });
@@ -81,7 +81,7 @@ export default {
   },
 };`;
 
-test('a recogniser is tried with the model that lies in the data directory', async t => {
+test('a recogniser is tested with the model in the data directory', async t => {
   const use = join(await temporaryDirectory(t), 'acme.mjs');
   await writeFile(use, REMEMBERS);
   const patient = await patientOf(t, { stt: ['acme'], plugins: { acme: { use } } });
@@ -94,17 +94,17 @@ test('a recogniser is tried with the model that lies in the data directory', asy
   t.regex((await look(t, recognitionCheck, patient)).acme?.detail ?? '', /^8 of 9 words right/);
 });
 
-test('a recogniser without English is opened, and no more', async t => {
+test('a recogniser without English is only opened', async t => {
   const found = await look(t, recognitionCheck, await patientOf(t, countingStt({ languages: ['de'] })));
   t.like(found.counting, { level: 'good', detail: 'it opens; it has de, in which there is no recording' });
 });
 
-test('without a recogniser nothing is transcribed, and that may be meant', async t => {
+test('without a recogniser nothing is transcribed, which may be intended', async t => {
   const found = await look(t, recognitionCheck, await patientOf(t, { stt: [] }));
   t.is(found.recognition?.level, 'doubt');
 });
 
-test('a recogniser that is slower than people speak is doubtful', t => {
+test('a recogniser slower than speech is a warning', t => {
   const speech = { samples: new Int16Array(16_000), text: 'one two' };
   t.is(judgeTrial('x', speech, 'one two', 900).level, 'good');
   t.like(judgeTrial('x', speech, 'one two', 1500), {
@@ -114,7 +114,7 @@ test('a recogniser that is slower than people speak is doubtful', t => {
   });
 });
 
-test('the speech detector is tried; with a changed model it is bad', async t => {
+test('the speech detector is tested; with a modified model it fails', async t => {
   t.is((await look(t, detectionCheck, await patientOf(t))).silero?.level, 'good');
   const model = join(await temporaryDirectory(t), 'silero.onnx');
   await writeFile(model, 'not a model');

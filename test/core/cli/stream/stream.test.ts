@@ -36,14 +36,14 @@ test('a recording becomes a conversation, however fast it is sent', async t => {
   t.is(answer.conversations.length, 1);
 });
 
-test('a pause longer than the timeout makes two of it, and both are waited for', async t => {
+test('a pause longer than the timeout makes two conversations, and both are awaited', async t => {
   const out = await stream(t, TWICE, '--speed', '50', '--conversation-timeout', '2', '--json');
   const answer = JSON.parse(out);
   t.is(answer.segments.length, 2);
   t.is(answer.conversations.length, 2);
 });
 
-test('silence is told as such, without a long wait', async t => {
+test('silence is reported as such, without a long wait', async t => {
   t.is(
     await stream(t, silence(3), '--speed', '50', '--finish'),
     'Recognised by counting.\nNo speech was heard.\n',

@@ -1,0 +1,28 @@
+import type { Command } from 'commander';
+import { retryPlugin } from '../plugin-host/starts.ts';
+import { AppError } from '../runtime/errors.ts';
+import { print, settingsOf } from './in-process.ts';
+import { addPluginCheck } from './plugin-check.ts';
+
+/** `plugin check` and `plugin retry`. */
+export function addPlugin(program: Command): void {
+  const plugin = program
+    .command('plugin')
+    .description('check plugins, and bring back one that was left out')
+    .addHelpText('after', '\nExample: earshot plugin check ./acme-stt.mjs');
+  addPluginCheck(plugin);
+  plugin
+    .command('retry <name>')
+    .description('load a plugin again at the next start that ended the last three and was left out')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot plugin retry acme')
+    .action(async (name: string, { json }: { json?: boolean }, command: Command) => {
+      const { dataDir } = (await settingsOf(command)).config;
+      if (!retryPlugin(dataDir, name))
+        throw new AppError(
+          'not_found',
+          `No plugin ${name} has ended a start: earshot status lists what is left out`,
+        );
+      print(json, { name }, `${name} is loaded again at the next start of the server.`);
+    });
+}
