@@ -113,6 +113,56 @@ test('the check finds a riddling doc comment, on one line or several', t => {
   );
 });
 
+/** A title that names its subject by a clause has to be translated before a failure can be understood. */
+const RIDDLING_TITLE = /^(?:who|whoever|whom|what|whatever|which|whose|those|of those|of what)\b/i;
+const TITLE = /\b(?:test\w*|macro)(?:\.\w+)*\(\s*(['"`])((?:\\.|(?!\1)[^\\])*)\1/g;
+
+function riddlingTitlesIn(source: string): string[] {
+  return [...source.matchAll(TITLE)]
+    .map(([, , title = '']) => title)
+    .filter(title => {
+      const subject = title.replace(/^(?:\$\{[^}]*\}|[\w ,-])+: /, '');
+      return RIDDLING_TITLE.test(subject) || BANNED.some(([pattern]) => pattern.test(title));
+    });
+}
+
+test('test titles name their subject first, in plain words', t => {
+  const files = globSync('test/**/*.test.ts', { cwd: ROOT });
+  t.true(files.length > 200);
+  const found = files.flatMap(file =>
+    riddlingTitlesIn(readFileSync(join(ROOT, file), 'utf8')).map(title => `${file}: ${title}`),
+  );
+  t.deepEqual(found, []);
+});
+
+test('the check finds a riddling title', t => {
+  const titled = (title: string) => ['test', `('${title}', t => {})`].join('');
+  const named = ['test.serial', '(`$', '{name}: What is old leaves the list`, t => {})'].join('');
+  const bad = [titled('who searches does not wait'), titled('a file is put aside'), named];
+  t.is(riddlingTitlesIn(bad.join('\n')).length, bad.length);
+  t.deepEqual(riddlingTitlesIn(titled('a search does not wait for pending writes')), []);
+});
+
+/** Texts of commands: literals of more than one word, without code in templates. */
+function textsIn(source: string): string[] {
+  const code = source.replace(/\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/ [^\n]*/g, '');
+  return [...code.matchAll(/(['"`])((?:\\.|(?!\1)[^\\\n])*)\1/g)]
+    .map(([, , text = '']) => text)
+    .filter(text => /\w \w/.test(text));
+}
+
+test('commands print none of the banned words', t => {
+  const files = globSync(['{core/cli,bridge/commands,config/setup}/**/*.ts'], { cwd: ROOT });
+  t.true(files.length > 50);
+  const found = files.flatMap(file =>
+    textsIn(readFileSync(join(ROOT, file), 'utf8'))
+      .filter(text => BANNED.some(([pattern]) => pattern.test(text)))
+      .map(text => `${file}: ${text}`),
+  );
+  t.deepEqual(found, []);
+  t.deepEqual(textsIn("print('It is put aside.'); // 'not this one'"), ['It is put aside.']);
+});
+
 test('README.md fits on 200 lines', t => {
   const lines = readFileSync(join(ROOT, 'README.md'), 'utf8').trimEnd().split('\n');
   t.true(lines.length <= 200, `${lines.length} lines`);

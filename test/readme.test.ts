@@ -33,16 +33,19 @@ const manual = [...pages.values()].join('\n');
 const page = (path: string) => pages.get(path) ?? '';
 const { scripts, version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
 
-/** Lines in fences for the shell. */
+/** Lines in code blocks for the shell. */
 const examplesOf = (text: string) =>
   [...text.matchAll(/^```sh\n(.*?)^```$/gms)].flatMap(([, block = '']) => block.trim().split('\n'));
 const commands = [...manual.matchAll(/npx earshot ([^`\n|]*)/g)].map(([, args = '']) =>
   args.trim().split(/\s+/),
 );
 const GROUPS = new Map([
-  ...['user', 'models', 'app', 'hook', 'notify', 'system', 'plugin'].map(group => [group, /./] as const),
+  ...['user', 'models', 'app', 'hook', 'notify', 'calendar', 'system', 'plugin'].map(
+    group => [group, /./] as const,
+  ),
   ['key', /^(list|rotate|revoke)$/],
-  ['bridge', /^(pair|doctor)$/],
+  ['backup', /^(list|key)$/],
+  ['bridge', /^(pair|board|doctor)$/],
 ]);
 
 test('every script that the documentation names exists', t => {
@@ -58,7 +61,7 @@ test('every command and option that the documentation names exists', async t => 
   const named = new Map<string, Set<string>>();
   for (const args of commands.filter(([name]) => name !== '<command>')) {
     const [name = '', second = ''] = args.map(arg => arg.replace(/[.,;:)]+$/, ''));
-    const isCommand = /^\w/.test(name); // else an option of the program itself
+    const isCommand = /^\w/.test(name); // otherwise an option of the program itself
     const words = GROUPS.get(name)?.test(second) ? `${name} ${second}` : isCommand ? name : '';
     const options = named.get(words) ?? new Set();
     for (const option of args.filter(arg => arg.startsWith('--'))) options.add(option);
@@ -73,7 +76,7 @@ test('every command and option that the documentation names exists', async t => 
   }
 });
 
-test('every page and heading that the documentation links to is there', async t => {
+test('every page and heading that the documentation links to exists', async t => {
   let links = 0;
   for (const [path, text] of [...pages, ...(await manualsOf('plugins', 'bridge'))]) {
     for (const [, target = '', heading] of text.matchAll(/\]\(([^)#]*)(?:#([^)]+))?\)/g)) {
@@ -87,13 +90,13 @@ test('every page and heading that the documentation links to is there', async t 
   t.true(links > 60, `${links} links`);
 });
 
-/** The manuals beside the sources. */
+/** The README files next to the sources. */
 function manualsOf(...folders: string[]) {
   const paths = folders.map(folder => `${folder}/README.md`);
   return Promise.all(paths.map(async path => [path, await readFile(join(ROOT, path), 'utf8')] as const));
 }
 
-/** Anchors as GitHub makes them of headings. */
+/** Anchors as GitHub generates them from headings. */
 function headingsOf(text: string): string[] {
   return [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
     title
@@ -129,7 +132,7 @@ const PROGRAMS = [
 ];
 
 for (const { language, file, runtime, refusal } of PROGRAMS)
-  test(`the manual's ${language} program runs as it stands, wherever the server is`, async t => {
+  test(`the documented ${language} program runs unchanged, wherever the server is`, async t => {
     const started = await promisify(execFile)(runtime, ['--version']).catch(() => null);
     if (!started) return t.log(`SKIPPED: there is no ${runtime}`);
     const instance = await openServer(t, countingStt());
@@ -166,7 +169,7 @@ test('the documentation names the version, and the directory of the service', t 
   t.true(unit.includes(`serve --data-dir ${SERVICE_DIRECTORY}\n`));
 });
 
-/** Runs a receiver of the manual with a secret; resolves to a way to send it something. */
+/** Runs a documented receiver with a secret; resolves to a function that sends to it. */
 async function startReceiver(t: ExecutionContext, program: string, secret: string) {
   const dir = await mkdtemp(join(tmpdir(), 'earshot-receiver-'));
   t.teardown(() => rm(dir, { recursive: true }));
@@ -188,7 +191,7 @@ async function startReceiver(t: ExecutionContext, program: string, secret: strin
     for (;;) {
       const posted = await outbound.post(`http://127.0.0.1:${port}/?sample_rate=16000`, request);
       if (posted.status !== null) return `${posted.status} ${Buffer.from(posted.body)}`;
-      await sleep(20); // it is starting, and does not say when it is done
+      await sleep(20); // it is starting, and does not report when it is ready
     }
   }
   return { send, stdout: receiver.stdout };
@@ -196,7 +199,7 @@ async function startReceiver(t: ExecutionContext, program: string, secret: strin
 
 const newSecret = () => `whsec_${randomBytes(32).toString('base64')}`;
 
-test("the manual's receiver of webhooks knows ours, and no other", async t => {
+test('the documented webhook receiver accepts our requests, and no others', async t => {
   const program =
     /^```js\n(import [^`]*'standardwebhooks'.*?)^```$/ms.exec(page('docs/webhooks.md'))?.[1] ?? '';
   const { send } = await startReceiver(t, program, newSecret());
@@ -206,11 +209,11 @@ test("the manual's receiver of webhooks knows ours, and no other", async t => {
   t.is(await send(said('The plants look sad'), newSecret()), '401 ');
 });
 
-test("the manual's receiver of sound knows ours, byte for byte, and no other", async t => {
+test('the documented audio receiver accepts our requests byte for byte, and no others', async t => {
   const program = /^```js\n(\/\/ audio-receiver\.mjs\n.*?)^```$/ms.exec(page('docs/webhooks.md'))?.[1] ?? '';
   const secret = newSecret();
   const { send, stdout } = await startReceiver(t, program, secret);
-  const sound = randomBytes(16_000); // hardly ever text
+  const sound = randomBytes(16_000); // almost certainly not text
   t.is(await send(sound), '200 ');
   t.is(String((await once(stdout as Readable, 'data'))[0]), '0.5 s of sound\n');
   t.is(await send(sound, newSecret()), '401 ');
@@ -220,7 +223,7 @@ test("the manual's receiver of sound knows ours, byte for byte, and no other", a
 for (const [path, text] of pages) {
   const examples = examplesOf(text);
   if (examples.length === 0) continue;
-  test(`the examples of ${path} run as they stand`, async t => {
+  test(`the examples of ${path} run unchanged`, async t => {
     const instance = await openServer(t, countingStt());
     const writes = examples.some(example => example.includes('owner.zip'));
     if (writes) t.teardown(() => rm(join(process.cwd(), 'owner.zip'), { force: true }));

@@ -76,11 +76,17 @@ function mark(name: string, required = false): string {
 }
 
 function credentialOf(operation: Operation): string {
-  const { security, 'x-required-scope': scope, 'x-required-action': action } = operation;
+  const {
+    security,
+    'x-required-scope': scope,
+    'x-required-action': action,
+    'x-required-role': role,
+  } = operation;
   const kinds = (security ?? []).map(each => {
     const [kind = ''] = Object.keys(each);
     const name = CREDENTIALS[kind] ?? kind;
     if (kind === 'apiKey' && scope) return `${name} with \`${scope}\``;
+    if (kind === 'idToken' && role) return `${name} of an ${role}`;
     if (kind === 'appSecret' && action) return `${name}, \`${action}\``;
     return name || 'none';
   });

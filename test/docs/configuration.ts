@@ -22,6 +22,7 @@ Nothing has to be configured. To change something, copy [config/example.yaml](..
 - Secrets can be read from a file: \`bridge.keyFile\` in YAML, or \`EARSHOT_BRIDGE__KEY_FILE\`.
 - An unknown setting or variable stops the start; the error names it.
 - Earshot reads its configuration at the start only. Restart it after a change.
+- Options of plugins can also be changed on the page, which keeps them in a file of its own: [dashboard.md](dashboard.md#options-of-plugins).
 
 ## Settings
 

@@ -7,13 +7,13 @@ import { countingStt, openServer } from '../helpers/services.ts';
 
 const sketch = await readFile(new URL('../../docs/esp32.md', import.meta.url), 'utf8');
 
-/** The text of a constant of the sketch, as the compiler would have it. */
+/** Evaluates a text constant of the sketch as the compiler would. */
 function constant(name: string): string {
   const [, text] = new RegExp(`^const char\\* ${name} = (".*");$`, 'm').exec(sketch) ?? [];
   return JSON.parse(text ?? 'null');
 }
 
-test('what the ESP32 sketch sends is taken by the server, as audio and as a device', async t => {
+test('the server accepts what the ESP32 sketch sends, as audio and as a device', async t => {
   const server = await openServer(t, countingStt());
   const headers = { Authorization: `Bearer ${server.key}` };
   const socket = new WebSocket(server.url.replace('http', 'ws') + constant('LISTEN'), { headers });

@@ -5,7 +5,7 @@ import { confusing } from './confusing.ts';
 
 const helpOf = async (words: string[]) => (await earshot([...words, '--help'])).stdout;
 
-test('commands that hints name exist, and what confuses is found', async t => {
+test('commands named in hints exist, and confusing output is found', async t => {
   t.deepEqual(
     await confusing('Start it with: npx earshot serve, or npx earshot models pull whisper-base', helpOf),
     [],
@@ -34,7 +34,7 @@ for (const args of [
   ['user', 'list'],
   ['notify', 'channels'],
 ])
-  test(`nothing in what a newcomer reads of earshot ${args.join(' ')} confuses`, async t => {
+  test(`no output of earshot ${args.join(' ')} that a newcomer reads is confusing`, async t => {
     const { stdout, stderr } = await earshot(['--data-dir', await temporaryDirectory(t), ...args]);
     t.deepEqual(await confusing(`${stdout}${stderr}`, helpOf), []);
   });

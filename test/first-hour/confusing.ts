@@ -1,6 +1,6 @@
 /** Commands of Earshot in its own output. */
 const HINT = /\b(?:npx )?earshot ((?:[a-z][a-z-]*)(?: [a-z][a-z-]*)?)/g;
-/** Without `key`: `key ada` makes one. */
+/** Without `key`: `key ada` creates one. */
 const COMMANDS_WITHIN = ['user', 'notify', 'app', 'models', 'system', 'plugin', 'hook'];
 
 /** Finds what would confuse a newcomer: stack traces, internals, contradictions, hints at commands that do not exist. */

@@ -1,10 +1,10 @@
 /**
- * Plays the first hour of newcomers, each in an empty folder with the packed packages, and prints all that they see:
+ * Plays the first hour of newcomers, each in an empty folder with the packed packages, and prints all output:
  *
- *   npm run first-hour [tarball of the server]
+ * npm run first-hour [tarball of the server]
  *
- * It is to be read line by line. It fails where a command ends otherwise than it should, where a stack trace is shown,
- * or where a hint names a command that does not exist.
+ * Read it line by line. It fails if a command has an unexpected exit code, if a stack trace is shown, or if a
+ * hint names a command that does not exist.
  */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,9 +19,9 @@ type Run = (...args: string[]) => Promise<{ stdout: string; stderr: string }>;
 
 interface Newcomer {
   workplace: Workplace;
-  /** Runs a command line of Earshot, and shows it. */
+  /** Runs an Earshot command line, and shows it. */
   earshot: Run;
-  /** The same, where it has to fail. */
+  /** The same, if it must fail. */
   refused: Run;
 }
 
@@ -88,7 +88,7 @@ async function install({ run }: Workplace, tarball: string): Promise<void> {
 
 const bin = ({ dir }: Workplace) => join(dir, 'node_modules/.bin/earshot');
 
-/** Prints what a process says. */
+/** Prints the output of a process. */
 function shown(process_: ChildProcess): ChildProcess {
   for (const stream of [process_.stdout, process_.stderr])
     stream?.on('data', chunk => process.stdout.write(chunk));
@@ -102,7 +102,7 @@ async function end(name: string, process_: ChildProcess): Promise<void> {
   if (code !== 0) complaints.push(`${name} ended with ${code}`);
 }
 
-/** Where the server that was started answers, once it does. */
+/** Resolves to the URL of the started server, once it answers. */
 async function addressOf(workplace: Workplace, ...options: string[]): Promise<string> {
   const status = async () => (await workplace.run(bin(workplace), [...options, 'status', '--json'])).stdout;
   return until('the server answers', async () => /"url":"([^"]+)"/.exec(await status())?.[1] ?? null);
@@ -159,7 +159,7 @@ async function hobbyist({ earshot, refused, workplace }: Newcomer): Promise<void
   await fromThePendant(workplace);
 }
 
-/** A driver of one's own that lacks something is refused by the name of what is missing. */
+/** An incomplete third-party driver is rejected with the name of the missing part. */
 async function ownDrivers({ refused, workplace }: Newcomer): Promise<void> {
   const { dir } = workplace;
   const good = await driverOfTheManual();
@@ -177,7 +177,7 @@ async function ownDrivers({ refused, workplace }: Newcomer): Promise<void> {
     if (source !== null) await writeFile(join(dir, file), source);
     await writeFile(join(dir, 'driver.yaml'), `bridge:\n  drivers: [./${file}]\n`);
     await refused('--config', 'driver.yaml', 'bridge', '--simulate');
-  } // What its decoder returns is seen once a packet has come.
+  } // Its decoder's result is checked once a packet has arrived.
   await writeFile(join(dir, 'no-frames.mjs'), good.replaceAll('return { frames: [', 'return { frame: ['));
   await writeFile(join(dir, 'driver.yaml'), 'bridge:\n  drivers: [./no-frames.mjs]\n');
   show('\n$ npx earshot --config driver.yaml bridge --simulate');
@@ -197,8 +197,8 @@ async function driverOfTheManual(): Promise<string> {
 }
 
 /**
- * The whole way: a server with a recogniser, a key, the bridge with a driver of one's own, and then the bridge alone;
- * what each simulated pendant heard is a conversation.
+ * The whole path: a server with a recogniser, a key, the bridge with a third-party driver, and then the
+ * bridge alone; each simulated pendant's audio becomes a conversation.
  */
 async function fromThePendant(workplace: Workplace): Promise<void> {
   const { dir } = workplace;
@@ -247,7 +247,7 @@ async function bridgeAlone({ dir }: Workplace, core: string, heard: () => Promis
     await install(small, await packBridge(small));
     const args = ['--core', core, '--key-file', join(dir, 'kitchen.key'), '--simulate'];
     show(`\n$ npx earshot-bridge ${args.join(' ')}`);
-    // Under our Node: the machine's may be too old for it.
+    // Under our Node: the machine's may be too old.
     const command = join(small.dir, 'node_modules/.bin/earshot-bridge');
     const soon = { EARSHOT_BRIDGE__CONVERSATION_TIMEOUT_S: '2' };
     const bridge = shown(small.start(process.execPath, [command, ...args], soon));
@@ -267,7 +267,7 @@ plugins:
     use: ./hears.mjs
 `;
 
-/** A correct plugin: a recogniser that writes down how long it heard somebody. */
+/** A correct plugin: a recogniser that records how long somebody spoke. */
 const OWN_RECOGNISER = `async function* transcribe(utterance) {
   let samples = 0;
   for await (const chunk of utterance.pcm()) samples += chunk.length;
@@ -300,7 +300,7 @@ async function pluginAuthor({ earshot, refused, workplace }: Newcomer): Promise<
   await earshot('plugin', 'check', './notes.mjs');
 }
 
-/** A correct plugin: a type of webhook that sends the title alone. */
+/** A correct plugin: a webhook type that sends only the title. */
 const OWN_PLUGIN = `export default {
   name: 'notes',
   api: 1,
