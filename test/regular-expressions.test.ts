@@ -9,8 +9,8 @@ const ROOT = join(import.meta.dirname, '..');
 /** Time limit for one expression; most take a few milliseconds. */
 const CHECK_MS = 600_000;
 /**
- * List of expressions of linear time, by their text. `npm run torture -- --tests` checks them again, and writes this
- * list.
+ * List of expressions with linear time, by their text. `npm run torture -- tests` checks them again, and
+ * writes this list.
  */
 const CHECKED = join(import.meta.dirname, 'fixtures/linear-expressions.json');
 
@@ -20,7 +20,7 @@ interface Expression {
   flags: string;
 }
 
-/** Every literal, and the places of those that are built while the program runs. */
+/** Every literal, and the places of those that are built at run time. */
 function expressionsIn(file: string, source: string): { literals: Expression[]; built: string[] } {
   const literals: Expression[] = [];
   const built: string[] = [];
@@ -48,7 +48,7 @@ async function slowOnes(expressions: readonly Expression[]): Promise<string[]> {
   return slow;
 }
 
-test('every regular expression takes linear time, whatever text it meets', async t => {
+test('every regular expression takes linear time, whatever its input', async t => {
   const files = globSync('{core,plugins,bridge,config}/**/*.{ts,tsx,mjs,js}', {
     cwd: ROOT,
     exclude: path => path.endsWith('/built'), // by others, and run in browsers

@@ -1,23 +1,23 @@
 /** Interface and results of benchmarks. */
 
 export interface Benchmark {
-  /** `streams:40`: chosen by it, or by `streams` where no benchmark has that name. */
+  /** `streams:40`: passed to the benchmark, or to `streams` if no benchmark has that name. */
   name: string;
   title: string;
-  /** Only when it is asked for. */
+  /** Runs only when it is named. */
   long?: true;
   run(bench: Bench): Promise<Table[]>;
 }
 
 /** Arguments of a benchmark. */
 export interface Bench {
-  /** The short form: does it work at all? Its figures mean little. */
+  /** The quick form: checks that the benchmark works. Its figures mean little. */
   quick: boolean;
-  /** How long one takes that can take any time. */
+  /** Duration of measurements that can take any time. */
   minutes?: number | undefined;
-  /** Undone when it is over, newest first. */
+  /** Run at the end, newest first. */
   teardown(undo: () => void | Promise<void>): void;
-  /** A line on how far it is. */
+  /** Prints a line of progress. */
   say(line: string): void;
 }
 
@@ -25,7 +25,7 @@ export interface Table {
   title: string;
   columns: string[];
   rows: Cell[][];
-  /** How to read it. */
+  /** How to read the result. */
   notes?: string[];
 }
 
@@ -42,19 +42,26 @@ export function spread(values: readonly number[]): Spread {
   return { median: percentile(values, 50), low: Math.min(...values), high: Math.max(...values) };
 }
 
-/** The least value that `percent` of the values do not exceed; NaN of none. */
+/** The smallest value that `percent` of the values do not exceed; NaN without values. */
 export function percentile(values: readonly number[], percent: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil((sorted.length * percent) / 100) - 1)] ?? Number.NaN;
 }
 
-/** Runs each subject once per round, in turn: what disturbs the machine disturbs them all. */
+/**
+ * Runs each subject once per round, in turn, and starts each round with another one, so that disturbances of
+ * the machine affect them all alike.
+ */
 export async function interleave<T>(
   rounds: number,
   subjects: Readonly<Record<string, (round: number) => Promise<T>>>,
 ): Promise<Record<string, T[]>> {
   const results = Object.fromEntries(Object.keys(subjects).map(name => [name, [] as T[]]));
-  for (let round = 0; round < rounds; round++)
-    for (const [name, measure] of Object.entries(subjects)) results[name]?.push(await measure(round));
+  const all = Object.entries(subjects);
+  for (let round = 0; round < rounds; round++) {
+    const first = round % all.length;
+    for (const [name, measure] of [...all.slice(first), ...all.slice(0, first)])
+      results[name]?.push(await measure(round));
+  }
   return results;
 }

@@ -1,4 +1,4 @@
-/** Outgoing messages: how many deliveries one core makes, beside the same requests made by nothing but a client. */
+/** Outgoing messages: deliveries per second of one core, compared with the same requests by a bare client. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import type { ReceiverSaid } from './deliveries/receiver-main.ts';
 import type { SubjectOrder, SubjectPlan, SubjectSaid, Way } from './deliveries/subject-main.ts';
 import { nextMessage, startProgram } from './processes.ts';
 
-/** All of them, from what does most. */
+/** All of them, from the most to the least work. */
 const WAYS: readonly Way[] = [
   'from causes',
   'from stored deliveries',
@@ -49,7 +49,7 @@ async function rate(bench: Bench, hooks: number): Promise<Table> {
     const { ms, cpuMs } = await nextMessage<SubjectSaid>(child, 'ran');
     return { perSecond: (count * 1000) / ms, cpuMs: cpuMs / count };
   };
-  // of what is not compiled yet, the first round speaks
+  // the first round, with code that is not compiled yet, shows its speed
   const rounds = bench.quick ? 2 : ROUNDS + 1;
   const results = await interleave(rounds, Object.fromEntries(WAYS.map(way => [way, measure(way)])));
   const measured = WAYS.map(way => (results[way] ?? []).slice(1));
@@ -70,7 +70,7 @@ async function rate(bench: Bench, hooks: number): Promise<Table> {
   };
 }
 
-/** Resolves to where it is. */
+/** Resolves to the receiver's URL. */
 async function startReceiver(bench: Bench): Promise<string> {
   const child = startProgram(bench, 'load', new URL('./deliveries/receiver-main.ts', import.meta.url));
   const { port } = await nextMessage<ReceiverSaid>(child, 'listening');

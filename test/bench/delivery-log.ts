@@ -1,4 +1,4 @@
-/** Pages of a long log of deliveries, and what its job costs what happened. */
+/** Pages of a long delivery log, and what the delivery job costs the code that enqueues it. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -44,17 +44,17 @@ async function run(bench: Bench, client: Client): Promise<Table[]> {
   bench.say(`adding ${sizes.rows} deliveries`);
   const began = performance.now();
   await addDeliveries(storage, dialect, sizes.rows);
-  if (client === 'postgres') await dialect.writer.raw('analyze'); // as it does by itself after a while; SQLite does not
+  if (client === 'postgres') await dialect.writer.raw('analyze'); // Postgres does so after a while; SQLite does not
   bench.say(`added in ${((performance.now() - began) / 1000).toFixed(0)} s`);
   return [await pages(bench, client, sizes, storage, dialect), await causes(client, sizes, storage)];
 }
 
-/** Builds the queries of a page, by its number, so that each one differs if it can. */
+/** Builds the queries of a page by its number, so that each one differs if it can. */
 function questionsOf({ deliveries }: Storage, rows: number) {
   const mine = (filter: Omit<DeliveryFilter, 'limit'>) => deliveries.list(OWNER, { ...filter, limit: LIMIT });
   const ofApp = (page: number, filter: Omit<DeliveryFilter, 'limit'> = {}) =>
     deliveries.listOfApp(appOf(page), { ...filter, limit: LIMIT });
-  /** Far from either end. */
+  /** Far from both ends. */
   const deep = (page: number) => idOf(Math.round(rows * (0.25 + ((page * 0.618) % 1) / 2)));
   const state = 'failed';
   return {
@@ -111,7 +111,7 @@ async function pages(
   };
 }
 
-/** Conversations are completed one after the other, by turns with the jobs that tell of them and without. */
+/** Completes conversations one after the other, alternately with and without delivery jobs. */
 async function causes(client: Client, { rounds, causes: count }: Sizes, storage: Storage): Promise<Table> {
   const measure = (conversations: Conversations) => async () => {
     const took: number[] = [];
@@ -146,7 +146,7 @@ function conversationsOn(storage: Storage): Conversations {
   return createConversations({ storage, clock, events: createEvents() });
 }
 
-/** The same storage, where nothing is to be told. */
+/** The same storage, without anything to deliver. */
 function untold(storage: Storage): Storage {
   return {
     ...storage,
@@ -171,7 +171,7 @@ const STRUCTURED = {
   ...{ actionItems: [], events: [] },
 };
 
-/** So many that are over. */
+/** This many that have ended. */
 async function converse(storage: Storage, count: number): Promise<string[]> {
   const { clock } = storageContext();
   const all = Array.from({ length: count }, () =>

@@ -1,4 +1,7 @@
-/** Measures what a receiver that never answers costs the others, and what a delivery costs its cause. */
+/**
+ * Measures how a receiver that never answers delays the others, and what a delivery costs the code that
+ * causes it.
+ */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -64,7 +67,7 @@ async function headOfLine(bench: Bench): Promise<Table> {
   };
 }
 
-/** A receiver on the core of the load, that tells when so many have come. */
+/** A receiver on the core of the load, which reports after this many requests. */
 async function startCounter(bench: Bench) {
   const counter = {
     url: '',
@@ -85,7 +88,7 @@ async function startCounter(bench: Bench) {
     server.closeAllConnections();
   });
   counter.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  /** Resolves when so many have come from now on, to when each came. */
+  /** Resolves after this many requests from now on, to the time of each. */
   async function count(wanted: number) {
     const { promise, resolve } = Promise.withResolvers<void>();
     Object.assign(counter, { at: [], wanted, all: resolve });

@@ -1,4 +1,7 @@
-/** Measures how an attacking client delays honest ones, and how much memory it takes of a server with a small heap. */
+/**
+ * Measures how an attacking client delays honest ones, and how much memory it uses on a server with a small
+ * heap.
+ */
 import type { ChildProcess } from 'node:child_process';
 import { setInterval } from 'node:timers/promises';
 import type { Args, CommandName } from '../../core/control/commands.ts';
@@ -18,9 +21,9 @@ import { PROMPT } from './streams/subjects.ts';
 const STREAMS = 20;
 const REST_EVERY_MS = 125;
 const HEAP_MB = 512;
-/** Largest ratio of a 99th percentile to that beside as much honest load. */
+/** Largest ratio of a 99th percentile to that with the same honest load. */
 const GOAL = 2;
-/** Largest memory: the heap, and as much for code, buffers of sockets, databases and models. */
+/** Largest memory: the heap, and the same again for code, socket buffers, databases and models. */
 const GOAL_RSS_MB = 2 * HEAP_MB;
 
 const KINDS = ['honest', 'attack'] as const;
@@ -31,13 +34,13 @@ interface Extent {
   streams: number;
   warmMs: number;
   measureMs: number;
-  /** Attacks that are measured at the same time, each on a server of its own. */
+  /** Attacks measured at the same time, each on its own server. */
   atOnce: number;
 }
 
-/** Tells whether everything works. */
+/** Returns whether everything works. */
 const QUICK: Extent = { rounds: 1, streams: 2, warmMs: 500, measureMs: 3000, atOnce: 6 };
-/** Short enough for all of the attacks in one run. */
+/** Short enough for all attacks in one run. */
 const ALL: Extent = { rounds: 1, streams: STREAMS, warmMs: 2000, measureMs: 12_000, atOnce: 1 };
 const ONE: Extent = { rounds: 3, streams: STREAMS, warmMs: 3000, measureMs: 30_000, atOnce: 1 };
 
@@ -119,7 +122,7 @@ async function rowOf(bench: Bench, attack: Attack, extent: Extent): Promise<Cell
   ];
 }
 
-/** Null where too little was measured for a figure, as may happen in the quick form. */
+/** Null if too little was measured, as may happen in the quick form. */
 function cellOf(values: readonly number[]): Cell {
   return values.some(Number.isNaN) ? null : spread(values);
 }
@@ -137,7 +140,7 @@ interface Round extends Extent {
   round: number;
 }
 
-/** Measures on a server of its own, so that no round disturbs another. */
+/** Measures on a separate server, so that no round affects another. */
 async function measure(bench: Bench, attack: Attack, round: Round): Promise<Seen> {
   const { kind } = round;
   bench.say(`${attack.name}, round ${round.round + 1}, ${LABELS[kind]}`);

@@ -1,4 +1,4 @@
-/** How long a word takes, part by part, and what it costs that audio is held on disk meanwhile. */
+/** Latency of a word, part by part, and the cost of storing audio on disk meanwhile. */
 import { GATE_DEFAULTS } from '../../core/audio/gate-options.ts';
 import { compilePreload } from '../helpers/preload.ts';
 import {
@@ -52,7 +52,7 @@ async function run(bench: Bench): Promise<Table[]> {
 
 const HELD = 'written and synced';
 
-/** The same core, and ones whose writes of audio do less; these are left out where there is no compiler. */
+/** The same core, and variants with less work per write of audio, which need a compiler. */
 async function startAll(bench: Bench) {
   const held = await startCore(bench, { config: CONFIG });
   const preload = compilePreload('no-disk');

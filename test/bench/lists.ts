@@ -1,4 +1,4 @@
-/** REST over many rows: beside a bare Koa and a bare Fastify, and with a tenth of the rows. */
+/** REST over many rows: compared with a bare Koa and a bare Fastify, and with a tenth of the rows. */
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { callControl, controlPath } from '../../core/control/control.ts';
@@ -26,7 +26,7 @@ export const LISTS: Benchmark[] = (['sqlite', 'postgres'] as const).map(client =
 }));
 
 const OFFSET = { quick: 50, long: 1000 };
-/** As many as can be set: limits are counted, and never reached. */
+/** The highest settings: limits are counted, and never reached. */
 const LIMITS = {
   read: 60_000,
   write: 60_000,
@@ -51,7 +51,7 @@ interface Core extends Subject {
 
 /** Result of one subject in one round. */
 interface Answered extends Pick<Counted, 'perSecond' | 'p50Ms' | 'p99Ms'> {
-  /** Processor time of one answer, in ms: what else runs on the machine disturbs it less. */
+  /** Processor time per answer in ms, which other processes affect less. */
   cpuMs: number;
 }
 
@@ -103,7 +103,7 @@ async function run(bench: Bench, client: Client): Promise<Table[]> {
   ];
 }
 
-/** Part by part; the whole is a request to the server with nothing else to do. */
+/** Part by part; the whole is a request to an otherwise idle server. */
 async function takeApart(bench: Bench, client: Client, core: Core, id: string): Promise<Table> {
   const { database, userId, key, port } = core;
   const context = storageContext();
@@ -153,12 +153,12 @@ function send({ port, key }: Pick<Subject, 'port' | 'key'>, { path, body }: Pick
   return fetch(`http://127.0.0.1:${port}${path}`, body ? { method: 'POST', headers, body } : { headers });
 }
 
-/** @throws when the floor does not do what core does */
+/** @throws if the floor's response differs from core's */
 async function compareAnswers(request: Request, core: Subject, floor: Subject): Promise<void> {
   const [ours, theirs] = await Promise.all(
     [core, floor].map(async subject => {
       const answer = (await (await send(subject, request)).json()) as object;
-      return request.body ? Object.keys(answer).sort() : answer; // what is made has an id of its own
+      return request.body ? Object.keys(answer).sort() : answer; // a created row has its own id
     }),
   );
   if (isDeepStrictEqual(ours, theirs)) return;
@@ -203,13 +203,13 @@ async function measure(
   return { perSecond, p50Ms, p99Ms, cpuMs: cpuBetween(before, cpuOf(pid)).total / all };
 }
 
-/** A whole server with so many rows. @param address of an empty Postgres database; absent: a SQLite file */
+/** A whole server with this many rows. @param address of an empty Postgres database; absent: a SQLite file */
 async function startFilled(bench: Bench, address: Promise<string> | undefined, count: number): Promise<Core> {
   const url = await address;
   const sql = url === undefined ? {} : { client: 'postgres', url };
   const config = {
     stt: [],
-    embedder: 'never-embeds', // or 100,000 memories would be embedded meanwhile
+    embedder: 'never-embeds', // otherwise 100,000 memories would be embedded meanwhile
     rateLimits: LIMITS,
     plugins: { sql, 'never-embeds': { use: NEVER_EMBEDS } },
   };
@@ -223,7 +223,7 @@ async function startFilled(bench: Bench, address: Promise<string> | undefined, c
   const { id: userId } = await writer('users').first('id');
   bench.say(`adding ${count} rows of each kind`);
   await addRows(writer, userId, count);
-  if (url !== undefined) await writer.raw('analyze'); // as Postgres does by itself after a while; SQLite does not
+  if (url !== undefined) await writer.raw('analyze'); // Postgres does so after a while; SQLite does not
   await close();
   const pid = core.process().pid ?? 0;
   return { port: Number(new URL(core.url).port), key: made.key, pid, database, userId };

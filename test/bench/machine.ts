@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, release, totalmem } from 'node:os';
 import { version } from '../../core/runtime/version.ts';
 
-/** Where figures come from: without it they say nothing. */
+/** Description of the machine, without which figures mean nothing. */
 export function machine() {
   return {
     at: new Date().toISOString(),

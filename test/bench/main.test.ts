@@ -30,51 +30,54 @@ function figures(cells: Cell[]): number[] {
   );
 }
 
-/** Needs a Chromium; that there is one is tested with the dashboard. */
+/** Needs Chromium, whose presence is tested with the dashboard. */
 const WEB = findChromium() === null ? {} : { web: [] };
-const USUAL = { start: [], 'hostile:same-stream': [] };
+/** Starts no server. */
+const USUAL = { understanding: [] };
 const THOROUGH = {
   ...WEB,
+  start: [],
   bridge: [],
+  'bridge:latency': [],
   search: [],
   'deliveries:line': [],
   'lists:sqlite': [],
-  understanding: [],
+  backup: [],
+  export: [],
   neighbours: [],
+  'hostile:same-stream': [],
   'hostile:merges': [],
   'deliveries:rate': [],
   'deliveries:log:sqlite': [],
   latency: [],
+  speakers: [],
   'soak:streams': ['--minutes', '0.2'],
   'soak:session': [],
 };
 for (const [name, more] of Object.entries({ ...USUAL, ...(isThorough ? THOROUGH : {}) })) {
-  // One after the other: each is several processes.
-  test.serial(
-    `the quick form of ${name} measures something of every row, for people and for programs`,
-    async t => {
-      const file = join(await temporaryDirectory(t), 'figures.json');
-      const { out, error, status } = await bench(name, '--quick', ...more, '--json', file);
-      t.is(status, 0, error);
-      const { machine, results } = JSON.parse(await readFile(file, 'utf8'));
-      t.is(machine.node, process.version);
-      const tables: Table[] = results[name];
-      for (const { title, columns, rows } of tables) {
-        t.true(out.includes(title));
-        t.true(rows.length > 0);
-        for (const row of rows) {
-          t.is(row.length, columns.length);
-          t.true(
-            figures(row).length > 0 && figures(row).every(Number.isFinite),
-            `${title}: ${JSON.stringify(row)}`,
-          );
-        }
+  // Serial, as each runs several processes.
+  test.serial(`the quick form of ${name} measures every row, for people and for programs`, async t => {
+    const file = join(await temporaryDirectory(t), 'figures.json');
+    const { out, error, status } = await bench(name, '--quick', ...more, '--json', file);
+    t.is(status, 0, error);
+    const { machine, results } = JSON.parse(await readFile(file, 'utf8'));
+    t.is(machine.node, process.version);
+    const tables: Table[] = results[name];
+    for (const { title, columns, rows } of tables) {
+      t.true(out.includes(title));
+      t.true(rows.length > 0);
+      for (const row of rows) {
+        t.is(row.length, columns.length);
+        t.true(
+          figures(row).length > 0 && figures(row).every(Number.isFinite),
+          `${title}: ${JSON.stringify(row)}`,
+        );
       }
-    },
-  );
+    }
+  });
 }
 
-test('a benchmark that does not exist is named, with the way out', async t => {
+test('an unknown benchmark is named, with the known ones', async t => {
   const { error, status } = await bench('nonsense');
   t.is(status, 1);
   t.is(error, 'error: there is no benchmark "nonsense"; --help lists them\n');
@@ -86,13 +89,13 @@ test('help lists every benchmark', async t => {
   for (const name of ['streams:40', 'start', 'bridge', 'lists:postgres', 'soak']) t.true(out.includes(name));
 });
 
-test('minutes that are none are refused', async t => {
+test('invalid minutes are rejected', async t => {
   const { error, status } = await bench('soak', '--minutes', 'some');
   t.is(status, 1);
   t.is(error, 'error: --minutes must be a number above 0, not "some"\n');
 });
 
-test('a trend is the slope, and surer where samples do not resemble those before them', t => {
+test('a trend is the slope, with a wider interval if successive samples are correlated', t => {
   const line = (noise: (x: number) => number) =>
     Array.from({ length: 100 }, (_, x) => ({ x, y: 3 * x + noise(x) }));
   t.deepEqual(trendOf(line(() => 0)), { slope: 3, plusMinus: 0 });
@@ -101,14 +104,14 @@ test('a trend is the slope, and surer where samples do not resemble those before
   t.true(quick.plusMinus < 0.01 && slow.plusMinus > 2 * quick.plusMinus, JSON.stringify({ quick, slow }));
 });
 
-test('repetitions take turns', async t => {
+test('repetitions take turns, and each round begins with another subject', async t => {
   const order: string[] = [];
   const measure = (name: string) => async (round: number) => order.push(`${name}${round}`);
   await interleave(2, { a: measure('a'), b: measure('b') });
-  t.deepEqual(order, ['a0', 'b0', 'a1', 'b1']);
+  t.deepEqual(order, ['a0', 'b0', 'b1', 'a1']);
 });
 
-test('a figure is the median, and shows how far its repetitions lie apart', t => {
+test('a figure is the median, with the spread of its repetitions', t => {
   t.deepEqual(spread([3, 1, 2]), { median: 2, low: 1, high: 3 });
   t.is(percentile([4, 1, 3, 2], 50), 2);
   t.is(percentile([...Array(100).keys()], 99), 98);

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
+import { BACKUP } from './backup.ts';
 import type { Bench, Benchmark, Table } from './benchmark.ts';
 import { BRIDGE } from './bridge.ts';
 import { DELIVERIES } from './deliveries.ts';
@@ -13,6 +14,7 @@ import { NEIGHBOURS } from './neighbours.ts';
 import { renderTable } from './report.ts';
 import { SEARCH } from './search.ts';
 import { SOAK } from './soak.ts';
+import { SPEAKERS } from './speakers.ts';
 import { START } from './start.ts';
 import { STREAMS } from './streams.ts';
 import { UNDERSTANDING } from './understanding.ts';
@@ -21,11 +23,13 @@ import { WEB } from './web.ts';
 const BENCHMARKS: Benchmark[] = [
   ...STREAMS,
   ...LATENCY,
+  ...SPEAKERS,
   ...START,
   ...BRIDGE,
   ...LISTS,
   ...SEARCH,
   ...UNDERSTANDING,
+  ...BACKUP,
   ...NEIGHBOURS,
   ...HOSTILE,
   ...DELIVERIES,
@@ -101,7 +105,7 @@ async function runOne({ name, run }: Benchmark, options: Pick<Bench, 'quick' | '
 }
 
 main().then(
-  () => process.exit(0), // whatever a benchmark that failed left open
+  () => process.exit(0), // resources that a failed benchmark left open
   (error: Error) => {
     process.stderr.write(`error: ${error.message}\n`);
     process.exit(1);

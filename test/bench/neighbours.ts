@@ -1,4 +1,4 @@
-/** Measures how sessions are affected by others: by faulty recognisers, and by clients that attack. */
+/** Measures how sessions are affected by others: by faulty recognisers, and by attacking clients. */
 import { join } from 'node:path';
 import { VICES } from '../fixtures/plugins/faulty-stt.ts';
 import {
@@ -17,7 +17,10 @@ import { waitsOf } from './streams/measure.ts';
 import { PROMPT, type Subject, startCore } from './streams/subjects.ts';
 
 const FAULTY = join(import.meta.dirname, '../fixtures/plugins/faulty-stt.ts');
-/** English is heard well, all else by a faulty recogniser, while the file is there that its vices ask for. */
+/**
+ * English has a good recogniser, other languages a faulty one, as long as the file that triggers the fault
+ * exists.
+ */
 const FAULTY_CONFIG = {
   stt: ['prompt', 'faulty'],
   plugins: { prompt: { use: PROMPT, languages: ['en'] }, faulty: { use: FAULTY, vices: FAULTY } },
@@ -28,13 +31,13 @@ const ATTACK_EVERY_MS = 1000;
 const ROUNDS = 5;
 /** Goal at p99, relative to the same sessions alone. */
 const GOAL = 1.5;
-/** The load alone of the sessions with faulty recognisers. */
+/** The load of the sessions with faulty recognisers, without the others. */
 const MORE = 'beside as many that behave';
 
 export const NEIGHBOURS: Benchmark[] = [
   {
     name: 'neighbours',
-    title: 'sessions beside others whose recogniser misbehaves, and beside clients that attack',
+    title: 'sessions beside others with faulty recognisers, and beside attacking clients',
     run: async bench => [await run(bench)],
   },
 ];
@@ -87,7 +90,10 @@ function measure(bench: Bench, { url, key }: Subject, round: number): Promise<He
   return sendStreams(bench, plan, { begin() {}, end() {} });
 }
 
-/** Sessions of this language, each with another vice where the faulty recogniser gets it. Resolves when they have begun. */
+/**
+ * Sessions of this language, each with another fault of the faulty recogniser. Resolves when they have
+ * started.
+ */
 async function addStreams(bench: Bench, { url, key }: Subject, language: string): Promise<End> {
   const languages = VICES.slice(0, bench.quick ? 5 : VICES.length).map(vice => `${language}-${vice}`);
   const times = { warmMs: bench.quick ? 500 : 3000, measureMs: 1e9 };

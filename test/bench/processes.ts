@@ -1,21 +1,21 @@
-/** Processes under test: started on a core of their own, and looked at from outside through /proc. */
+/** Processes under test: started on a separate processor core, and observed through /proc. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import type { Bench } from './benchmark.ts';
 
-/** The subject has one core, the load another: what is measured is what one core can do. */
+/** The subject has one processor core, the load another, so that the result is the capacity of one core. */
 export type Place = 'subject' | 'load';
 const CORES = { subject: '0', load: '1' };
 const CAN_PIN = availableParallelism() > 1 && spawnSync('taskset', ['-V']).status === 0;
 
-/** Returns the arguments before a command that runs it there; none if cores cannot be chosen. */
+/** Returns the arguments before a command that pins it to a core; none if that is impossible. */
 export function launcherOf(place: Place): string[] {
   return CAN_PIN ? ['taskset', '-c', CORES[place]] : [];
 }
 
-/** Starts one of the benchmarks' own programs, with a channel; it is ended with the benchmark. */
+/** Starts a program of the benchmarks with an IPC channel; it is killed after the benchmark. */
 export function startProgram(bench: Bench, place: Place, file: URL, args: string[] = []): ChildProcess {
   const [command = '', ...rest] = [...launcherOf(place), process.execPath, file.pathname, ...args];
   const child = spawn(command, rest, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
@@ -30,7 +30,7 @@ export async function endProcess(child: ChildProcess, signal: NodeJS.Signals = '
   await ended;
 }
 
-/** The next message of a kind; rejects when the process ends before. */
+/** Resolves to the next message of a kind; rejects if the process exits before. */
 export async function nextMessage<T extends { event: string }>(
   child: ChildProcess,
   event: T['event'],
@@ -51,13 +51,13 @@ export async function nextMessage<T extends { event: string }>(
   }
 }
 
-/** Time on the processor since the start, in ms. */
+/** Processor time since the start, in ms. */
 export interface Cpu {
-  /** The thread that carries the event loop. */
+  /** The event loop's thread. */
   main: number;
-  /** Worker threads of our own. */
+  /** Our worker threads. */
   workers: number;
-  /** V8's and libuv's helpers: garbage collection, compilation, files. */
+  /** Threads of V8 and libuv: garbage collection, compilation, files. */
   helpers: number;
 }
 
@@ -73,6 +73,24 @@ export function cpuOf(pid: number): Cpu {
   return cpu;
 }
 
+function childrenOf(pid: number): number[] {
+  return readdirSync(`/proc/${pid}/task`).flatMap(task =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+  );
+}
+
+/** Moves its child processes to the core of the load. */
+export function giveOtherCore(pid: number): void {
+  for (const child of CAN_PIN ? childrenOf(pid) : [])
+    spawnSync('taskset', ['-a', '-cp', CORES.load, String(child)]);
+}
+
+/** Processor time of all its child processes, in ms. */
+export function cpuOfChildren(pid: number): number {
+  const times = childrenOf(pid).map(cpuOf);
+  return times.reduce((sum, { main, workers, helpers }) => sum + main + workers + helpers, 0);
+}
+
 export function cpuBetween(before: Cpu, after: Cpu): Cpu & { total: number } {
   const main = after.main - before.main;
   const workers = after.workers - before.workers;
@@ -80,7 +98,7 @@ export function cpuBetween(before: Cpu, after: Cpu): Cpu & { total: number } {
   return { main, workers, helpers, total: main + workers + helpers };
 }
 
-/** In MB (10^6): what is resident, and its proportional part where pages are shared. */
+/** In MB (10^6): resident memory, and its proportional part where pages are shared. */
 export function memoryOf(pid: number): { rss: number; pss: number } {
   const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
   const of = (name: string) => (Number(new RegExp(`^${name}: +(\\d+) kB`, 'm').exec(text)?.[1]) * 1024) / 1e6;

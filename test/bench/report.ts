@@ -1,6 +1,6 @@
 import type { Cell, Table } from './benchmark.ts';
 
-/** A table for people: GitHub's form, which reads well in a terminal too. */
+/** A table in GitHub's format, which is readable in a terminal too. */
 export function renderTable({ title, columns, rows, notes = [] }: Table): string {
   const lines = [columns, ...rows.map(row => row.map(render))];
   const widths = columns.map((_, at) => Math.max(...lines.map(line => line[at]?.length ?? 0)));
@@ -13,7 +13,7 @@ export function renderTable({ title, columns, rows, notes = [] }: Table): string
   );
 }
 
-/** Names to the left, figures to the right. */
+/** Names are left-aligned, figures right-aligned. */
 function pad(text: string, width: number, column: number): string {
   return column === 0 ? text.padEnd(width) : text.padStart(width);
 }
@@ -26,7 +26,7 @@ function render(cell: Cell): string {
   return low === high ? figure(median) : `${figure(median)} (${figure(low)}-${figure(high)})`;
 }
 
-/** Three digits are all that a benchmark knows. */
+/** Three digits, the precision of a benchmark. */
 function figure(value: number): string {
   if (Number.isNaN(value)) return '-';
   if (!Number.isFinite(value)) return 'never';

@@ -1,4 +1,4 @@
-/** Search by meaning: the embedded index beside a comparison with every vector there is. */
+/** Search by meaning: the embedded index compared with an exhaustive search. */
 import type { ChildProcess } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -23,7 +23,7 @@ const ROUNDS = 3;
 export const SEARCH: Benchmark[] = [
   {
     name: 'search',
-    title: 'search among 100,000 vectors of one user, beside a comparison with every one of them',
+    title: 'search among 100,000 vectors of one user, compared with an exhaustive one',
     run: async bench => [
       await run(bench, 'words', 'sentences of 12 words, 100 dimensions by the embedder `words`'),
       await run(bench, 'clusters', '2000 topics with noise, 384 dimensions'),
@@ -37,7 +37,7 @@ type Kind = keyof typeof NAMES;
 
 interface Subject extends Filled {
   child: ChildProcess;
-  /** Before anyone has searched. */
+  /** Before the first search. */
   idleRss: number;
   firstMs: number;
 }
@@ -88,7 +88,7 @@ async function run(bench: Bench, corpus: SearchPlan['corpus'], what: string): Pr
   };
 }
 
-/** By words and by meaning, as the interface searches. */
+/** By words and by meaning, as in the API. */
 async function runWhole(bench: Bench): Promise<Table> {
   const many = countsOf(bench);
   const dataDir = await mkdtemp(join(tmpdir(), 'earshot-bench-'));
@@ -105,7 +105,7 @@ async function runWhole(bench: Bench): Promise<Table> {
     child.send(kind);
     return answer;
   };
-  await measure('index')(-1); // what is compiled, and read for the first time
+  await measure('index')(-1); // compiled code, and data read for the first time
   const results = await interleave<WholeSearched>(bench.quick ? 1 : ROUNDS, {
     exact: measure('exact'),
     index: measure('index'),
@@ -156,7 +156,7 @@ async function start(
   bench.say(`${NAMES[kind]}: ${plan.memories} vectors, ${plan.corpus}`);
   const filler = await startSubject(bench, { ...plan, kind, dataDir, fills: true });
   if (kind === 'index') await endProcess(filler.child, 'SIGTERM');
-  // What searches in the file has not filled it: its memory is that of searching alone.
+  // Searches in the file do not fill its cache: the memory is that of the search alone.
   const { child } =
     kind === 'index' ? await startSubject(bench, { ...plan, kind, dataDir, fills: false }) : filler;
   const { rss: idleRss } = memoryOf(child.pid ?? 0);
@@ -181,7 +181,7 @@ function ask(child: ChildProcess): Promise<Searched> {
   return answer;
 }
 
-/** The share of what is nearest that was found. */
+/** Share of the nearest vectors that was found. */
 function recall(found: readonly string[][], nearest: readonly string[][]): number {
   const wanted = nearest.flat().length;
   const hits = nearest.map((ids, at) => ids.filter(id => found[at]?.includes(id)).length);

@@ -1,4 +1,4 @@
-/** Live streams for a long time, and a recording of hours at once: does anything grow? */
+/** Long-running live streams, and a fast upload of hours: detects growth. */
 import { readdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../helpers/free-port.ts';
@@ -13,7 +13,7 @@ import { mean, trendOf } from './trend.ts';
 const STREAMS = 20;
 const SESSION_HOURS = 4;
 const SHARE = 0.4;
-/** Until caches are full and most is compiled: this part of the time, at most so long. */
+/** Part of the time for warm-up of caches and compilation, with an upper limit. */
 const WARM_SHARE = 0.25;
 const MAX_WARM_MS = 300_000;
 const MAX_PAUSE_MS = 10_000;
@@ -114,7 +114,7 @@ function rowOf(
   ];
 }
 
-/** A core that is looked at, one look after the other, each after a garbage collection. */
+/** Samples of a core, each after a garbage collection. */
 async function startSampled(bench: Bench, pauseMs: number) {
   const port = await freePort();
   const subject = await startCore(bench, { env: { NODE_OPTIONS: `--inspect=127.0.0.1:${port}` } });
@@ -144,9 +144,9 @@ async function startSampled(bench: Bench, pauseMs: number) {
 }
 
 async function sample({ url, pid }: Subject): Promise<Sample> {
-  const headers = { Connection: 'close' }; // one that was kept may be closed at the moment of the next question
+  const headers = { Connection: 'close' }; // a kept connection may be closed at the moment of the next request
   const ask = async () => (await fetch(new URL('/metrics', url), { headers })).text();
-  const lines = (await ask().catch(ask)).split('\n'); // a server with all its core taken may lose one
+  const lines = (await ask().catch(ask)).split('\n'); // an overloaded server may lose one
   const metric = (name: string) =>
     Number(lines.find(line => line.startsWith(`${name} `))?.slice(name.length) ?? Number.NaN);
   return {

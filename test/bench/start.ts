@@ -1,4 +1,4 @@
-/** From the start of the process to the first answer, and what it holds when nothing happens. */
+/** Time from the start of the process to the first answer, and idle memory. */
 import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -34,7 +34,7 @@ async function run(bench: Bench): Promise<Table> {
   const dir = await mkdtemp(join(tmpdir(), 'earshot-bench-'));
   bench.teardown(() => rm(dir, { recursive: true, force: true }));
   const kept = join(dir, 'kept');
-  await startCore(bench, kept); // what is compiled, and the database, are there from here on
+  await startCore(bench, kept); // compiled code, and the database, exist from here on
   const results = await interleave(bench.quick ? 1 : 3, {
     'koa + better-sqlite3': async () => startFloor(bench, join(dir, 'floor.db')),
     core: () => startCore(bench, kept),
@@ -62,7 +62,7 @@ async function startFloor(bench: Bench, file: string): Promise<Started> {
   return watchStart(bench, port, [FLOOR, file, String(port)], {});
 }
 
-/** With the recognisers that need no process of their own: none. What was compiled is kept beside the data. */
+/** Without recognisers. Compiled code is cached with the data. */
 async function startCore(bench: Bench, dir: string): Promise<Started> {
   const port = await freePort();
   await mkdir(dir, { recursive: true });
@@ -88,7 +88,7 @@ async function watchStart(
   const { main, workers, helpers } = cpuOf(child.pid ?? 0);
   await sleep(bench.quick ? 100 : IDLE_MS);
   const memory = memoryOf(child.pid ?? 0);
-  await endProcess(child, 'SIGTERM'); // in order: what was compiled is written at the end
+  await endProcess(child, 'SIGTERM'); // in order: compiled code is written at the end
   return { startMs, cpuMs: main + workers + helpers, ...memory };
 }
 

@@ -1,4 +1,4 @@
-/** Live streams: what one of them costs, how many a core carries, and how long a word takes. */
+/** Live streams: the cost of one, the number per processor core, and the latency of a word. */
 import { GATE_DEFAULTS } from '../../core/audio/gate-options.ts';
 import {
   type Bench,
@@ -13,7 +13,7 @@ import { type Load, type Measured, measure, waitsOf } from './streams/measure.ts
 import { type Subject, startBare, startCore } from './streams/subjects.ts';
 import { trendOf } from './trend.ts';
 
-/** Past it the server has more streams than it carries. */
+/** Beyond it the server has more streams than it can serve. */
 const MAX_P99_MS = 100;
 const KNEE_STEPS = [25, 50, 100, 200, 300, 400, 600];
 const MAX_TRIES = 3;
@@ -31,7 +31,7 @@ export const STREAMS: Benchmark[] = [
   },
 ];
 
-/** The same load on core, and on servers that do only a part of what it does. */
+/** The same load on core, and on servers that do only a part of its work. */
 async function compare(bench: Bench, share: number): Promise<Table> {
   const load = bench.quick ? { streams: 3, share, seconds: 1 } : { streams: 20, share, seconds: 8 };
   const subjects = {
@@ -63,7 +63,7 @@ async function compare(bench: Bench, share: number): Promise<Table> {
   };
 }
 
-/** More and more streams on one core, until words come late. */
+/** Adds streams on one core until words arrive late. */
 async function climb(bench: Bench, share: number): Promise<Table> {
   const subject = await startCore(bench);
   const rows: Cell[][] = [];
@@ -104,7 +104,7 @@ async function climb(bench: Bench, share: number): Promise<Table> {
 
 type Climbed = Measured & { waits: number[] };
 
-/** Repeats a slow step and takes the best, because other programs on the machine only slow it down. */
+/** Repeats a slow step and keeps the best, because other programs on the machine only slow it down. */
 async function best(bench: Bench, subject: Subject, load: Omit<Load, 'seconds'>): Promise<Climbed> {
   const tries: Climbed[] = [];
   const p99 = ({ waits }: Climbed) => percentile(waits, 99);
@@ -117,7 +117,7 @@ async function best(bench: Bench, subject: Subject, load: Omit<Load, 'seconds'>)
   return tries.reduce((least, one) => (p99(one) < p99(least) ? one : least));
 }
 
-/** The slope of the memory over the streams. */
+/** Slope of memory over the number of streams. */
 async function weigh(bench: Bench): Promise<Table> {
   const rows: Cell[][] = [];
   for (const { what, share, steps } of [

@@ -6,15 +6,15 @@ export interface Point {
 }
 
 export interface Trend {
-  /** Change of y for each unit of x. */
+  /** Change of y per unit of x. */
   slope: number;
   /** Half of the interval in which the true slope lies with 95 % probability. */
   plusMinus: number;
 }
 
 /**
- * Least squares. What is sampled often is not independent: the residuals' correlation with the one before them widens
- * the interval, as if there were so many fewer of them.
+ * Least squares. Frequent samples are not independent: the autocorrelation of the residuals widens the
+ * interval, as if there were correspondingly fewer samples.
  */
 export function trendOf(points: readonly Point[]): Trend {
   const x = mean(points.map(point => point.x));

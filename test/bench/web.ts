@@ -1,4 +1,4 @@
-/** The dashboard in a real Chromium: what it loads, when it can be used, and how smoothly long lists scroll. */
+/** The dashboard in a real Chromium: download size, time until it is usable, and smoothness of long lists. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { Knex } from 'knex';
@@ -12,7 +12,7 @@ import { storageContext } from '../helpers/storage.ts';
 import { type Bench, type Benchmark, type Cell, spread, type Table } from './benchmark.ts';
 import { addRows } from './lists/many.ts';
 
-/** A phone of the middle class, as Lighthouse imitates one. */
+/** A mid-range phone, as Lighthouse simulates it. */
 const SLOWER = 4;
 const ROUNDS = { quick: 1, long: 5 };
 const CONVERSATIONS = { quick: 500, long: 10_000 };
@@ -73,7 +73,8 @@ async function run(bench: Bench): Promise<Table[]> {
         ...PUBLISHED,
       ],
       notes: [
-        'As sent, compressed. Usable: the button is there, and the processor answers within a frame.',
+        'As sent until then, compressed. Usable: the button is there, and the processor answers within a frame.',
+        'What is behind the sign-in is fetched afterwards; `vite build` prints what both weigh.',
         'Peers as they published them: https://github.com/home-assistant/frontend/pull/180 and ' +
           'https://www.home-assistant.io/blog/2016/08/07/optimizing-the-home-assistant-mobile-web-app/ ' +
           '(a phone of 2015), https://github.com/Chainlit/chainlit/pull/2349. They do other things, on other machines.',
@@ -113,6 +114,16 @@ interface Started {
   usableMs: number;
 }
 
+/** Taken by the page itself: asked from outside, the time of this process would count, too. */
+const USABLE = `window.usable = new Promise(done => {
+  const watcher = new MutationObserver(() => {
+    if (!document.querySelector('button[type=submit]')) return;
+    watcher.disconnect();
+    requestAnimationFrame(() => setTimeout(() => done(performance.now())));
+  });
+  watcher.observe(document, { childList: true, subtree: true });
+})`;
+
 async function start(page: Page, { url }: TestServer): Promise<Started> {
   const devtools = await page.context().newCDPSession(page);
   await devtools.send('Network.enable');
@@ -126,13 +137,9 @@ async function start(page: Page, { url }: TestServer): Promise<Started> {
     bytes += encodedDataLength;
     if (scripts.has(requestId)) scriptBytes += encodedDataLength;
   });
+  await page.addInitScript(USABLE);
   await page.goto(url);
-  await page.getByRole('button', { name: 'Sign in' }).waitFor();
-  const usableMs = Number(
-    await page.evaluate(
-      'new Promise(done => requestAnimationFrame(() => setTimeout(() => done(performance.now()))))',
-    ),
-  );
+  const usableMs = Number(await page.evaluate('usable'));
   const paintMs = Number(
     await page.evaluate(`performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? NaN`),
   );
@@ -142,7 +149,7 @@ async function start(page: Page, { url }: TestServer): Promise<Started> {
 
 interface Scrolled {
   perSecond: number;
-  /** Processor time of the page's main thread, for a frame. */
+  /** Processor time of the page's main thread per frame. */
   cpuMs: number;
   slowMs: number;
   nodes: number;
@@ -196,9 +203,9 @@ function cellsOf({ perSecond, cpuMs, slowMs, nodes, heapMb }: Scrolled): Cell[] 
   return [perSecond, cpuMs, slowMs, nodes, heapMb];
 }
 
-/** Segments that one request may bring. */
+/** Maximum segments per request. */
 const MOST_AT_ONCE = 500;
-/** SQLite takes at most 500 of them. */
+/** SQLite accepts at most 500 of them. */
 const ROWS_AT_ONCE = 250;
 
 /** Resolves to its id. */

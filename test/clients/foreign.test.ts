@@ -1,4 +1,7 @@
-/** Programs as others wrote them for this interface: each takes answers as its own code does, and fails as it would. */
+/**
+ * Reimplements existing third-party clients of this API: each parses responses as its own code does, and
+ * fails as it would.
+ */
 import test, { type ExecutionContext } from 'ava';
 import { z } from 'zod';
 import { accountOf } from '../helpers/accounts.ts';
@@ -8,7 +11,7 @@ import { countingStt, openServer, type TestServer } from '../helpers/services.ts
 
 type Json = Record<string, unknown>;
 
-/** One server, one account, and HTTP as those programs speak it. */
+/** One server, one account, and HTTP as those programs use it. */
 async function start(t: ExecutionContext) {
   const server = await openServer(t, {
     ...countingStt(),
@@ -39,7 +42,7 @@ const SCOPES = ['conversations', 'memories', 'action_items', 'goals'].flatMap(ea
 ]);
 
 const Instant = z.iso.datetime().transform(text => new Date(text));
-/** As a receiver in the field declares it: without `is_user` the request is an error of its framework. */
+/** The data model of an existing receiver: without `is_user` the request is an error of its framework. */
 const Segment = z.object({
   id: z.string(),
   text: z.string(),
@@ -62,7 +65,7 @@ const Memory = z.object({
 });
 const Transcript = z.object({ session_id: z.string(), uid: z.string(), segments: z.array(Segment).min(1) });
 
-/** Answers as such a receiver: 422 to a body that it cannot read. */
+/** Answers like such a receiver: 422 to a body that it cannot parse. */
 function strict(schema: z.ZodType, answer: (body: never) => unknown) {
   const refused: string[] = [];
   const read = (body: Buffer) => {
@@ -79,7 +82,7 @@ const segmentsFrom = (count: number) =>
     ...{ speaker: `SPEAKER_0${at % 2}`, is_user: at % 2 === 0 },
   }));
 
-test('a backup gets every row: it asks for 1000, and takes a shorter page as the last', async t => {
+test('a backup gets every row: it requests 1000, and takes a shorter page as the last', async t => {
   const { call, json } = await start(t);
   const made: string[] = [];
   for (let batch = 0; batch < 6; batch += 1)
@@ -112,7 +115,7 @@ test('a backup gets every row: it asks for 1000, and takes a shorter page as the
   }
 });
 
-test('receivers that refuse a segment without is_user take the transcript, the live events and the finished conversation', async t => {
+test('receivers that reject a segment without is_user accept the transcript, the live events and the finished conversation', async t => {
   const { server, owner } = await start(t);
   const inbox = async () => (await owner.get('/v1/notifications')).map(({ text }) => text);
   const transcript = strict(Transcript, ({ session_id, uid }: z.output<typeof Transcript>) => ({
@@ -133,7 +136,7 @@ test('receivers that refuse a segment without is_user take the transcript, the l
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   };
   receiver.behaviour = respond;
-  // both apps of their own: one message each in 30 s
+  // each app limits itself to one message in 30 s
   for (const [name, trigger, path] of [
     ['Listener', 'realtime_transcript', 'transcript'],
     ['Archive', 'memory_creation', 'memory'],
@@ -153,12 +156,12 @@ test('receivers that refuse a segment without is_user take the transcript, the l
   t.deepEqual([begun.status, created.status], ['processing', 'completed']);
   t.is(begun.id, created.id);
   const year = new Date().getUTCFullYear();
-  const wanted = [`Made in ${year}`, 'That was heard']; // beside the task that was heard
+  const wanted = [`Made in ${year}`, 'That was heard']; // in addition to the task found in the conversation
   for (let found: unknown[] = []; !wanted.every(each => found.includes(each)); ) found = await inbox();
   t.deepEqual([...transcript.refused, ...finished.refused], []);
 });
 
-/** Says something as an app with a recogniser of its own does, and ends the conversation. */
+/** Says something like an app with its own recogniser, and ends the conversation. */
 async function suggest(t: ExecutionContext, server: TestServer, key: string) {
   const client = await connectListen(server.url, key, { custom_stt: 'enabled', language: 'en' });
   t.teardown(() => client.socket.close());
@@ -172,7 +175,7 @@ async function suggest(t: ExecutionContext, server: TestServer, key: string) {
   return client;
 }
 
-test('an app reads what its user allows by its secret, in the shapes that its parser knows', async t => {
+test('an app reads what its user permits with its secret, in the format that its parser expects', async t => {
   const { server, owner, json, call } = await start(t);
   const app = await owner.post('/v1/apps', {
     name: 'Screen',
@@ -201,7 +204,7 @@ test('an app reads what its user allows by its secret, in the shapes that its pa
   t.is(stranger.status, 404);
 });
 
-test('a tracker of goals reads texts as texts, and finds a goal by either of its ids', async t => {
+test('a goal tracker reads texts as texts, and finds a goal by either of its ids', async t => {
   const { json, call } = await start(t);
   const goals = '/v1/dev/user/goals';
   const Goal = z.object({
@@ -216,7 +219,7 @@ test('a tracker of goals reads texts as texts, and finds a goal by either of its
   t.is((await call('GET', `${goals}/${made.goal_id}/history?days=366`)).status, 422);
 });
 
-test('mistakes that clients make are answered in the one form that they read', async t => {
+test('errors have the one form that clients read', async t => {
   const { call, json } = await start(t);
   const memories = '/v1/dev/user/memories';
   const Detail = z.object({ detail: z.string().min(1) });

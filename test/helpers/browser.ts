@@ -2,22 +2,29 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import axe from 'axe-core';
 import { type Browser, chromium, type Page } from 'playwright-core';
+import type { de } from '../../plugins/page/dashboard/app/texts-de.ts';
+import { en } from '../../plugins/page/dashboard/app/texts-en.ts';
+import { PASSWORD } from './accounts.ts';
 import type { TestServer } from './services.ts';
+
+export { PASSWORD };
 
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 const ARGUMENTS = [
   ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'],
   ...['--disable-background-networking', '--disable-component-update'],
-  // a microphone that hears this recording, again and again
+  // a microphone that plays this recording in a loop
   ...['--use-fake-ui-for-media-stream', '--use-fake-device-for-media-stream'],
   `--use-file-for-fake-audio-capture=${join(import.meta.dirname, '../../bridge/simulator/recording.wav')}`,
 ];
 
-export const PASSWORD = 'correct horse battery';
+/** Generous, because a browser starts slowly on a busy machine. */
+const LAUNCH_MS = 240_000;
+
 export const PHONE = { width: 390, height: 844 };
 export const DESK = { width: 1280, height: 860 };
 
-/** Null: there is none; then `HOW` says how to get it. */
+/** Null if none is found; `HOW` then says how to install one. */
 export function findChromium(): string | null {
   return [process.env.CHROMIUM_PATH ?? '', ...PLACES].find(path => path !== '' && existsSync(path)) ?? null;
 }
@@ -27,42 +34,53 @@ export const HOW =
 export async function launch(): Promise<Browser> {
   const executablePath = findChromium();
   if (executablePath === null) throw new Error(HOW);
-  return chromium.launch({ executablePath, args: ARGUMENTS });
+  return chromium.launch({ executablePath, args: ARGUMENTS, timeout: LAUNCH_MS });
 }
 
 export interface Watched {
   page: Page;
-  /** Errors of scripts, what the console calls an error, and what the page's policy refused. */
+  /** Script errors, console errors, and violations of the page's security policy. */
   complaints: string[];
 }
 
-/** A new browser profile of this size that notes everything that goes wrong. */
+/** Opens a page in a new browser profile of this size, and records its complaints. */
 export async function openPage(
   browser: Browser,
   viewport: { width: number; height: number },
-  options: { colorScheme?: 'light' | 'dark'; locale?: string } = {},
+  options: { colorScheme?: 'light' | 'dark'; locale?: string; serviceWorkers?: 'block' } = {},
 ): Promise<Watched> {
   const context = await browser.newContext({ viewport, locale: 'en-GB', timezoneId: 'UTC', ...options });
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('pageerror', error => complaints.push(`error: ${error.message}`));
   page.on('console', message => {
-    // A request that is answered with 401 is how the page learns that nobody is signed in.
+    // The page learns from a 401 that nobody is signed in.
     const isRefusal = /status of 401/.test(message.text()) && message.location().url.includes('/v1/auth/');
     if (message.type() === 'error' && !isRefusal) complaints.push(`console: ${message.text()}`);
   });
   return { page, complaints };
 }
 
-export async function signIn(page: Page, { url }: Pick<TestServer, 'url'>, path = '/'): Promise<void> {
+export async function signIn(
+  page: Page,
+  { url }: Pick<TestServer, 'url'>,
+  path = '/',
+  { name = 'owner', texts = en }: { name?: string; texts?: typeof de | typeof en } = {},
+): Promise<void> {
   await page.goto(url + path);
-  await page.getByLabel('Name').fill('owner');
-  await page.getByLabel('Password').fill(PASSWORD);
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByLabel(texts.name).fill(name);
+  await page.getByLabel(texts.password).fill(PASSWORD);
+  await page.getByRole('button', { name: texts.signIn }).click();
   await page.locator('nav.side').waitFor();
 }
 
-/** Lists barriers that axe finds on the page. */
+/** Resolves when nothing on the page is loading any more. */
+export async function settled(page: Page): Promise<void> {
+  await page.locator('h1').waitFor();
+  await page.locator('.skeletons').first().waitFor({ state: 'detached' });
+}
+
+/** Lists the accessibility violations that axe finds on the page. */
 export async function inaccessible(page: Page): Promise<string[]> {
   const found = await page.evaluate(`${axe.source}; axe.run(document, { resultTypes: ['violations'] })`);
   const { violations } = found as {

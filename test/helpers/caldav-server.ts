@@ -13,7 +13,7 @@ const CALENDAR = `${HOME}plans/`;
 
 export interface CaldavServer {
   url: string;
-  /** Entries by the path of their file. */
+  /** Entries by path. */
   entries: Map<string, string>;
   requests: string[];
   /** Runs before each request is answered. */
@@ -22,7 +22,10 @@ export interface CaldavServer {
 }
 
 /** A small CalDAV server (RFC 4791) on a real socket: discovery, one calendar, PROPFIND, REPORT, and ETags with If-Match. */
-export async function openCaldavServer({ components = ['VEVENT', 'VTODO'] } = {}): Promise<CaldavServer> {
+export async function openCaldavServer({
+  components = ['VEVENT', 'VTODO'],
+  name = 'Plans',
+} = {}): Promise<CaldavServer> {
   const entries = new Map<string, string>();
   const requests: string[] = [];
   const etagOf = (text: string) => `"${createHash('sha256').update(text).digest('hex').slice(0, 16)}"`;
@@ -71,7 +74,7 @@ export async function openCaldavServer({ components = ['VEVENT', 'VTODO'] } = {}
     const comps = components.map(name => `<c:comp name="${name}"/>`).join('');
     return [
       CALENDAR,
-      `<d:displayname>Plans</d:displayname><d:resourcetype><d:collection/><c:calendar/></d:resourcetype>
+      `<d:displayname>${xml(name)}</d:displayname><d:resourcetype><d:collection/><c:calendar/></d:resourcetype>
        <c:supported-calendar-component-set>${comps}</c:supported-calendar-component-set>
        <d:supported-report-set><d:supported-report><d:report><c:calendar-multiget/></d:report></d:supported-report></d:supported-report-set>`,
     ];
@@ -155,7 +158,7 @@ function xml(text: string): string {
     .replaceAll('\r', '&#13;');
 }
 
-/** The real plugin, which may reach this machine. */
+/** The real plugin, allowed to reach this machine. */
 export function caldavOutlet(t: Pick<ExecutionContext, 'teardown'>, clock: Clock) {
   const outbound = createOutbound({ allowHosts: ['127.0.0.1'], clock });
   t.teardown(outbound.close);

@@ -22,13 +22,13 @@ interface JsonSchema {
 }
 
 export interface ChatServer {
-  /** With the path: `http://127.0.0.1:port/v1`. */
+  /** Including the path: `http://127.0.0.1:port/v1`. */
   baseUrl: string;
   asked: AskedChat[];
   requests: { path: string; authorization: string | undefined }[];
-  /** Another way to answer requests for the models. */
+  /** Answers requests for the models; replaceable. */
   listModels: (response: ServerResponse) => void;
-  /** Another way to answer questions; may be called several times for one of the plugin's. */
+  /** Answers questions; replaceable. May be called several times for one question of the plugin. */
   chat: (asked: AskedChat, response: ServerResponse) => void;
   close(): Promise<void>;
 }
@@ -63,7 +63,7 @@ export async function startChatServer(): Promise<ChatServer> {
   }
 }
 
-/** Answers as a model that obeys. */
+/** Answers as the request's schema demands. */
 function obedient({ response_format }: AskedChat): string {
   const schema = response_format?.json_schema?.schema;
   return schema === undefined ? 'Red is a warm colour.' : JSON.stringify(sampleOf(schema));
@@ -82,7 +82,7 @@ function sampleOf(schema: JsonSchema): unknown {
   );
 }
 
-/** As one event for each few characters, then the end. */
+/** Sends the text as one event per few characters, then the end. */
 export function say(response: ServerResponse, text: string, finish = 'stop'): void {
   begin(response);
   for (const piece of text.match(/[\s\S]{1,5}/g) ?? []) delta(response, { content: piece });

@@ -12,8 +12,8 @@ interface Ran {
 }
 
 /**
- * Runs the real command line to its end, in an environment without settings of our own.
- * @param uid the account to run it as, where that is another
+ * Runs the real command line to its end, without Earshot's settings in the environment.
+ * @param uid account to run as; absent: this one
  */
 export async function earshot(args: string[], env: NodeJS.ProcessEnv = {}, uid?: number): Promise<Ran> {
   const child = startEarshot(args, env, uid);
@@ -34,7 +34,7 @@ export function startEarshot(args: string[], env: NodeJS.ProcessEnv = {}, uid?: 
   });
 }
 
-/** The environment without what would change how Earshot, or its colours, behave. */
+/** The environment without variables that change Earshot's behaviour or colours. */
 export function plainEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(
     ([name]) => !/^(EARSHOT_|FORCE_COLOR|NODE_CHANNEL)/.test(name),

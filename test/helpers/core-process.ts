@@ -10,30 +10,30 @@ import { callControl, controlPath } from '../../core/control/control.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { freePort } from './free-port.ts';
 
-/** Arguments of Node to start core as `npm start` does. */
+/** Node's arguments that start core as `npm start` does. */
 export const SERVE = packageJson.scripts.start
   .split(' ')
   .slice(1)
   .map(argument => (argument.endsWith('.mjs') ? join(import.meta.dirname, '../..', argument) : argument));
 
-/** Core as a process of its own, which can be killed and started again on the same data and port. */
+/** Core in a separate process, which can be killed and restarted with the same data and port. */
 export interface CoreProcess {
   url: string;
   dataDir: string;
   key: string;
   process(): ChildProcess;
-  /** SIGKILL: nothing is told, nothing is flushed. */
+  /** Sends SIGKILL, so that nothing is flushed or announced. */
   kill(): Promise<void>;
   /** SIGTERM; resolves to the exit status. */
   stop(): Promise<number>;
-  /** @param changes of the configuration it had */
+  /** @param changes to the previous configuration */
   start(changes?: Record<string, unknown>): Promise<void>;
   get(path: string): Promise<unknown>;
-  /** The value of a line of /metrics: `earshot_spool_bytes{state="disk"}`. */
+  /** Value of a line of /metrics: `earshot_spool_bytes{state="disk"}`. */
   metric(line: string): Promise<number>;
 }
 
-/** @param launcherOf what stands before the command: `taskset -c 0`; is told the data directory */
+/** @param launcherOf returns a command that starts core, such as `taskset -c 0`, given the data directory */
 export async function coreProcess(
   t: Pick<ExecutionContext, 'teardown'>,
   config: Record<string, unknown>,
@@ -47,7 +47,7 @@ export async function coreProcess(
 
   async function start(changes: Record<string, unknown> = {}) {
     const log = { level: 'warn', format: 'json' };
-    // At once: whoever kills it while it starts kills this one, and not the one before.
+    // Set at once, so that a kill during the start reaches this process and not the previous one.
     writeFileSync(file, stringify({ ...config, ...changes, port, dataDir, log }));
     const [command = '', ...args] = [...launcherOf(dataDir), process.execPath, ...SERVE];
     const output = openSync(logFile, 'w');

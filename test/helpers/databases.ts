@@ -8,7 +8,7 @@ import { type OpenStorage, storageContext, temporaryStorage } from './storage.ts
 
 interface Database {
   name: 'SQLite' | 'Postgres';
-  /** A new, migrated one. */
+  /** Opens a new, migrated database. */
   open: NonNullable<Parameters<typeof openDomain>[1]>;
 }
 
@@ -46,7 +46,7 @@ export async function openDatabases(test: TestFn): Promise<Database[]> {
     return openPostgresStorage(url(name));
   }
 
-  /** One after the other: on a busy machine so many connections at once would not be made in time. */
+  /** One at a time: on a busy machine many simultaneous connections would time out. */
   let last: Promise<unknown> = Promise.resolve();
   function open(): Promise<OpenStorage> {
     const made = last.then(make);
@@ -56,7 +56,7 @@ export async function openDatabases(test: TestFn): Promise<Database[]> {
   return [sqlite, { name: 'Postgres', open }];
 }
 
-/** Overrides that keep the data there; null, which the log tells, where no Postgres can be started. */
+/** Configuration that stores data in this database; null if no Postgres can be started, which is logged. */
 export async function serverOn(t: ExecutionContext, database: Database['name']): Promise<Overrides | null> {
   const { stt, plugins } = countingStt();
   if (database === 'SQLite') return { stt, plugins };

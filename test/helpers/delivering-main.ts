@@ -1,4 +1,7 @@
-/** All that delivers, on a database of its own, as a process that can be killed: it does what it is told over its channel. */
+/**
+ * The delivering parts of core with their own database, in a process that can be killed and takes orders over its
+ * channel.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import type { Clock } from '../../core/contract/model.ts';
@@ -15,21 +18,21 @@ import { conversation, user } from '../../plugins/kit/suites/storage/rows.ts';
 import conversationCreated from '../../plugins/webhook/conversation-created/index.ts';
 import { openStorage } from './storage.ts';
 
-/** Arguments at the start, as JSON. */
+/** Passed at the start as JSON. */
 export interface DeliveringPlan {
-  /** The database. */
+  /** Path of the database. */
   file: string;
-  /** Each a webhook of a user of its own, `u0` and on. */
+  /** One webhook each, of the users `u0`, `u1` and so on. */
   urls: string[];
   leaseMs: number;
-  /** Begin at once; else when told. */
+  /** False: begins to deliver when ordered to. */
   isStarted: boolean;
 }
 
 export type Order =
-  /** Completes these conversations of a user; `done` for each, when it is committed. */
+  /** Completes these conversations of a user, and answers `done` for each once committed. */
   | { order: 'complete'; userId: string; ids: string[] }
-  /** Stores so many deliveries to each webhook, with a body of so many characters. */
+  /** Stores `each` deliveries per webhook, with a body of `chars` characters. */
   | { order: 'fill'; each: number; chars: number }
   | { order: 'start' };
 
@@ -60,7 +63,7 @@ const service = createDelivery({
   conversations,
   log: pino({ level: 'silent' }),
   outbound: createOutbound({ allowHosts: ['127.0.0.1'], clock }),
-  webhooks: () => [webhook as WebhookType], // it has one
+  webhooks: () => [webhook as WebhookType], // the plan contains one
   channel: () => {
     throw new Error('there are no channels here');
   },
@@ -71,7 +74,7 @@ const service = createDelivery({
 for (const [index, url] of plan.urls.entries()) {
   const id = `u${index}`;
   if (await storage.users.get(id)) continue;
-  // Together: this process may be killed between the two.
+  // In one transaction: the process may be killed in between.
   await storage.transaction('prepare', async tx => {
     await tx.users.insert(user(id));
     await tx.hooks.put(hook(`h${index}`, id, { url }));

@@ -1,9 +1,9 @@
-/** Finds what a log must not show: what people said and wrote, and credentials. */
+/** Finds content that a log must not contain: what people said and wrote, and credentials. */
 
 import type { Row, Storage } from '../../core/contract/plugin.ts';
 import { createLog, type Log } from '../../core/runtime/log.ts';
 
-/** Columns that hold it, by table; some of them JSON. */
+/** Columns with such content, by table; some hold JSON. */
 const PRIVATE: Readonly<Record<string, readonly string[]>> = {
   segments: ['text', 'translations'],
   voices: ['vector'],
@@ -25,24 +25,24 @@ const PRIVATE: Readonly<Record<string, readonly string[]>> = {
 };
 const CREDENTIALS =
   /\bomi_dev_[0-9a-f]{32}|\bsk_[0-9a-f]{32}|\bwhsec_[\w+/=]{16,}|\beyJ[\w-]{16,}\.[\w-]{16,}/g;
-/** Shorter ones stand in messages of ours, too. */
+/** Shorter texts also occur in Earshot's own messages. */
 const LEAST_CHARACTERS = 16;
 
-/** Form of ids. A log may name things by their ids, which bodies of deliveries contain, too. */
+/** Form of ids, which a log may contain and which also occur in bodies of deliveries. */
 const AN_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const AN_INSTANT = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
 
-/** Name of the field with the plugin that made a structure: no secret. */
+/** Field with the name of the plugin that created a structure; not secret. */
 const PLUGIN = 'plugin';
 
-/** A log that keeps its lines, all of them. */
+/** A log that keeps all of its lines. */
 export function keptLog(): { log: Log; lines: string[] } {
   const lines: string[] = [];
   const log = createLog({ level: 'trace', format: 'json' }, { write: line => void lines.push(line) });
   return { log, lines };
 }
 
-/** Lists the data of this storage that these lines show. */
+/** Lists private data of this storage that the lines contain. */
 export async function indiscretions(lines: readonly string[], storage: Storage): Promise<string[]> {
   const all = lines.join('');
   const shown = new Set(all.match(CREDENTIALS));
@@ -61,7 +61,7 @@ async function privateTexts(storage: Storage): Promise<Set<string>> {
       if (columns.length === 0) continue;
       for await (const rows of table.read())
         for (const row of rows)
-          for (const text of columns.flatMap(column => textsIn(row[column])))
+          for (const text of columns.flatMap(column => textsIn(row[column], column)))
             if (text.trim().length >= LEAST_CHARACTERS && !AN_ID.test(text) && !AN_INSTANT.test(text))
               texts.add(text);
     }
@@ -69,9 +69,20 @@ async function privateTexts(storage: Storage): Promise<Set<string>> {
   });
 }
 
-/** The texts in a value that may be JSON. */
-function textsIn(value: Row[string] | undefined): string[] {
+/** As many numbers and characters of a voice print as make it unique. */
+const VECTOR_NUMBERS = 4;
+const VECTOR_CHARS = 24;
+
+/** Returns the texts in a value that may be JSON, or a vector in any form in which a log may print it. */
+function textsIn(value: Row[string] | undefined, column: string): string[] {
   if (typeof value !== 'string') return [];
+  if (column === 'vector') {
+    const bytes = Buffer.from(value, 'base64');
+    const numbers = Array.from({ length: Math.min(VECTOR_NUMBERS, bytes.length / 4) }, (_, at) =>
+      String(bytes.readFloatLE(at * 4)),
+    );
+    return [value.slice(0, VECTOR_CHARS), bytes.toString('hex').slice(0, VECTOR_CHARS), ...numbers];
+  }
   if (!/^[[{]/.test(value)) return [value];
   const found: string[] = [];
   try {

@@ -1,4 +1,4 @@
-/** A disk as it is after the power was cut, from the journal that disk-journal.c wrote. */
+/** Reconstructs a disk as it is after a power loss, from the journal written by disk-journal.c. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Dice } from '../torture/dice.ts';
@@ -14,12 +14,12 @@ export interface Step {
     | 'rename'
     | 'make directory'
     | 'sync names';
-  /** Path of a file or directory within the one that was watched; empty: that one. */
+  /** Path relative to the watched directory; empty: the directory itself. */
   name: string;
-  /** Position of a write; for a sync, the thread that waits for it. */
+  /** Position of a write; for a sync, the id of its thread. */
   offset: number;
   data: Buffer;
-  /** Length of the journal up to its end, bytes. */
+  /** Length of the journal up to the end of this step, in bytes. */
   end: number;
 }
 
@@ -55,16 +55,16 @@ export function parseJournal(bytes: Buffer): Step[] {
   return steps;
 }
 
-/** Or a directory, which never has content. */
+/** A file, or a directory, which has no content. */
 interface File {
   safe: Buffer;
-  /** Steps that lie only in the memory of the machine. */
+  /** Steps that are in the machine's memory only. */
   unsynced: Step[];
 }
 
-/** By their paths. */
+/** By path. */
 type Names = Map<string, File>;
-/** A change of names, in the directory that has to be synced for it. */
+/** A renaming, which is durable once its directory is synced. */
 interface Renaming {
   parent: string;
   run(names: Names): void;
@@ -82,7 +82,7 @@ export function createVolatileDisk() {
   const safe: Names = new Map();
   const directories = new Set<string>();
   let unsynced: Renaming[] = [];
-  /** By thread: what the sync that it waits for may count for. */
+  /** Steps that the sync of each thread covers. */
   const syncing = new Map<number, ReadonlySet<Step | Renaming>>();
 
   function rename(path: string, run: Renaming['run']) {

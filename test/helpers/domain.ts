@@ -13,12 +13,16 @@ import type {
   VectorIndex,
 } from '../../core/contract/plugin.ts';
 import { createFeed } from '../../core/delivery/feed.ts';
+import { createTestHook } from '../../core/delivery/hook-test.ts';
+import { createNotifyOwner } from '../../core/delivery/notify-owner.ts';
 import { createOutbound } from '../../core/delivery/outbound.ts';
+import { createTargets } from '../../core/delivery/targets.ts';
 import { createAccounts } from '../../core/domain/accounts/accounts.ts';
 import { createCredentials } from '../../core/domain/accounts/credentials.ts';
 import { type ChosenProviders, createIdentities } from '../../core/domain/accounts/identities.ts';
 import { createKeys } from '../../core/domain/accounts/keys.ts';
 import { createPeople } from '../../core/domain/accounts/people.ts';
+import { createSessions } from '../../core/domain/accounts/sessions.ts';
 import { createSignIn } from '../../core/domain/accounts/sign-in.ts';
 import { createUsers } from '../../core/domain/accounts/users.ts';
 import { createVocabularies } from '../../core/domain/accounts/vocabulary.ts';
@@ -34,13 +38,18 @@ import { createCalendarLinks } from '../../core/domain/calendar/calendar-links.t
 import { createCalendarSync } from '../../core/domain/calendar/calendar-sync.ts';
 import { createConversations } from '../../core/domain/conversations/conversations.ts';
 import { createFolders } from '../../core/domain/conversations/folders.ts';
+import { createMarks } from '../../core/domain/conversations/marks.ts';
 import { createSummaryTemplates } from '../../core/domain/conversations/summary-templates.ts';
 import { createVoiceAssignments } from '../../core/domain/conversations/voice-assignments.ts';
 import { createWeeklyReviews } from '../../core/domain/conversations/weekly-review.ts';
 import { createDevices } from '../../core/domain/devices/devices.ts';
+import { createAccountMedia } from '../../core/domain/export/account-media.ts';
 import { createAccountExport } from '../../core/domain/export/export.ts';
+import { createExportFiles } from '../../core/domain/export/export-files.ts';
 import { createAccountImport } from '../../core/domain/export/import.ts';
 import { createForeignImports } from '../../core/domain/foreign/foreign-imports.ts';
+import { createTakeIn } from '../../core/domain/foreign/take-in.ts';
+import { createUploadedImports } from '../../core/domain/foreign/uploaded-imports.ts';
 import { createMemories } from '../../core/domain/memories/memories.ts';
 import { createCategorise } from '../../core/domain/memories/memory-category.ts';
 import { createCompareMemories } from '../../core/domain/memories/memory-comparison.ts';
@@ -50,23 +59,26 @@ import {
 } from '../../core/domain/notifications/channel-addresses.ts';
 import { createDaySummaries } from '../../core/domain/notifications/day-summaries.ts';
 import { createNotifications } from '../../core/domain/notifications/notifications.ts';
+import { createPhotoFiles } from '../../core/domain/photos/photo-files.ts';
 import { createPhotos } from '../../core/domain/photos/photos.ts';
+import { createPictures } from '../../core/domain/photos/pictures.ts';
+import { createAccesses } from '../../core/domain/privacy/accesses.ts';
+import { createListening } from '../../core/domain/privacy/listening.ts';
+import { createRetention } from '../../core/domain/privacy/retention.ts';
 import { createRecordings } from '../../core/domain/recordings/recordings.ts';
 import { createEmbedding } from '../../core/domain/search/embedding.ts';
 import { createSearch } from '../../core/domain/search/search.ts';
+import { createKeptAudios } from '../../core/domain/speech/kept-audio.ts';
 import { createSpeechSettings } from '../../core/domain/speech/speech-settings.ts';
 import { createVoiceSamples } from '../../core/domain/speech/voice-samples.ts';
 import { createActionItems } from '../../core/domain/tasks/action-items.ts';
 import { createGoals } from '../../core/domain/tasks/goals.ts';
-import { createTakeIn } from '../../core/foreign/take-in.ts';
 import { createUploads } from '../../core/http/uploads.ts';
-import { createPhotoFiles } from '../../core/photos/photo-files.ts';
-import { createPictures } from '../../core/photos/pictures.ts';
+import { createRecordingFiles } from '../../core/listen/recordings/recording-files.ts';
+import { createSpeechProfiles } from '../../core/listen/recordings/speech-profile.ts';
+import { createVoiceMessages } from '../../core/listen/recordings/voice-messages.ts';
 import { createRemember } from '../../core/pipeline/remember.ts';
 import { createPluginState } from '../../core/plugin-host/state.ts';
-import { createRecordingFiles } from '../../core/recordings/recording-files.ts';
-import { createSpeechProfiles } from '../../core/recordings/speech-profile.ts';
-import { createVoiceMessages } from '../../core/recordings/voice-messages.ts';
 import { AppError } from '../../core/runtime/errors.ts';
 import { createEvents, type EventBus, type Events } from '../../core/runtime/events.ts';
 import localPlugin from '../../plugins/identity/local/index.ts';
@@ -79,25 +91,27 @@ import transcriptProcessed from '../../plugins/webhook/transcript-processed/inde
 import { indiscretions } from './discretion.ts';
 import { manualClock } from './manual-clock.ts';
 import { type OpenStorage, temporaryStorage } from './storage.ts';
+import { systemOf } from './system.ts';
 
 export type Domain = Awaited<ReturnType<typeof openDomain>>;
 
 /**
- * The domain on a real database and a real identity provider, with a clock that the test moves. Everything is removed
- * when the test ends.
- * @param openStorage of a migrated one; absent: a new SQLite file
+ * Opens the domain on a real database and a real identity provider, with a clock that the test moves. Everything is
+ * removed when the test ends.
+ * @param openStorage opens a migrated storage; absent: a new SQLite file
  */
 export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStorage = temporarySqlite) {
   const clock = manualClock();
   const { storage, close } = await openStorage(clock);
   t.teardown(close);
   const local = await localIdentity(clock, await temporaryDirectory(t), storage);
-  /** Identity providers; a test may add and remove some. */
+  /** Identity providers; tests may add and remove some. */
   const providers: ChosenProviders = { working: [local], missing: [] };
   const identities = createIdentities(() => providers);
   const events = createEvents();
-  const users = createUsers({ storage, clock, identities, events });
-  const signIn = createSignIn({ users, storage, clock, identities });
+  const sessions = createSessions({ storage, clock, events });
+  const users = createUsers({ storage, clock, identities, sessions, events });
+  const signIn = createSignIn({ users, storage, clock, identities, sessions });
   const keys = createKeys({ storage, clock, events });
   const outbound = createOutbound({ allowHosts: ['127.0.0.1'], clock });
   t.teardown(outbound.close);
@@ -105,7 +119,8 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
   const hooks = createHooks({ storage, clock, events, ...outside });
   const apps = createApps({ storage, clock, events, ...outside });
   const credentials = createCredentials({ users, keys, apps, identities });
-  const files = createPhotoFiles(await temporaryDirectory(t));
+  const mediaDir = await temporaryDirectory(t);
+  const files = createPhotoFiles(join(mediaDir, 'photos'));
   const pictures = createPictures({ clock });
   t.teardown(pictures.stop);
   const photos = createPhotos({
@@ -125,6 +140,8 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
   });
   const meaning = noMeaning();
   const models: LanguageModel[] = [];
+  /** Directory of the system's models. */
+  const systemDir = await temporaryDirectory(t);
   const late = { embedder: () => meaning.embedder(), vectors: () => meaning.vectors() };
   const categorise = createCategorise({ models: () => [], embedder: late.embedder, clock, log });
   const memories = createMemories({
@@ -144,6 +161,7 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
   const notifications = createNotifications({
     storage,
     clock,
+    events,
     defaults: { timeZone: 'UTC', perAppPerHour: 20, daySummaryAt: 22 * 60 },
     publicUrl: 'https://earshot.example',
   });
@@ -151,12 +169,14 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
   const retrieve = createRetrieval({ sources, embedder: late.embedder, log });
   const ask = createAsk({ sources, retrieve, notifications, models: () => models, clock, log });
   const calendarFeed = createCalendarFeed({ storage, notifications, clock });
-  const accountImport = createAccountImport({ storage, clock });
+  const media = createAccountMedia({ dataDir: mediaDir, maxPhotoBytes: 5 * 2 ** 30, minFreeBytes: 0 });
+  const accountExport = createAccountExport({ storage, conversations, calendarFeed, media, clock });
+  const accountImport = createAccountImport({ storage, clock, media });
   const recordings = createRecordings({
     storage,
     clock,
     sources: conversations.sources,
-    files: createRecordingFiles(await temporaryDirectory(t), 0),
+    files: createRecordingFiles(join(mediaDir, 'recordings'), 0),
   });
   const foreignImports = createForeignImports({ storage, clock, conversations, recordings });
   const embedding = createEmbedding({ storage, clock, log, ...late });
@@ -166,6 +186,7 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
     forgetFiles: async () => {},
   });
   const speechSettings = createSpeechSettings({ storage });
+  const accesses = createAccesses({ storage, clock, log });
   const voiceless = { speakers: () => null, vad: noSpeech.vad };
   const voiceSamples = createVoiceSamples({ storage, ...voiceless, clock });
   return {
@@ -177,6 +198,7 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
     identities,
     users,
     signIn,
+    sessions,
     keys,
     apps,
     hooks,
@@ -195,11 +217,16 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
     ask,
     chat: createChat({ storage, ask, sources, notifications, clock }),
     notifications,
-    channelAddresses: createChannelAddresses({ storage, clock, log, ...outside, outlets: () => channels }),
-    /** Outlets for notifications; a test may add some. */
+    accesses,
+    listening: createListening({ storage, clock, events, notifications }),
+    retention: createRetention({ storage, accesses, clock, log, conversations, photos, audio: noAudio }),
+    channelAddresses: createChannelAddresses({
+      ...{ storage, clock, events, log, ...outside, outlets: () => channels },
+    }),
+    /** Notification channels; tests may add some. */
     channels,
     calendars,
-    /** Language models; a test may add some. */
+    /** Language models; tests may add some. */
     models,
     embedding,
     meaning,
@@ -211,9 +238,16 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
       ...{ storage, feed: calendarFeed, actionItems, outlets: () => calendars, checkUrl: () => {} },
       ...{ events, clock, log },
     }),
-    accountExport: createAccountExport({ storage, conversations, calendarFeed, clock }),
+    accountExport,
+    exportFiles: createExportFiles({ dataDir: mediaDir, minFreeBytes: 0, accountExport, clock, log }),
+    /** Has photos, recordings and untranscribed audio, as a data directory. */
+    mediaDir,
+    media,
     accountImport,
     foreignImports,
+    uploadedImports: createUploadedImports({
+      ...{ foreignImports, notifications, log, dir: join(mediaDir, 'uploads') },
+    }),
     takeIn: createTakeIn({
       ...{ accountImport, foreignImports, notifications, clock },
       fetchUser: outbound.fetchUser,
@@ -227,13 +261,28 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
     voiceSamples,
     speechProfiles: createSpeechProfiles({ voiceSamples, speechSettings, ...voiceless, clock }),
     deliveries: createDeliveries({ storage, clock }),
+    testHook: createTestHook({
+      ...{ storage, clock, log, webhooks: () => HOOK_TYPES },
+      delivery: {
+        targets: createTargets({
+          ...{ clock, outbound, notifyOwner: createNotifyOwner({ notifications }) },
+          channel: () => {
+            throw new AppError('unavailable', 'There are no channels here');
+          },
+        }),
+      },
+    }),
+    marks: createMarks({ storage, clock, events }),
     photos,
+    keptAudios: createKeptAudios({ storage, dir: join(mediaDir, 'untranscribed') }),
     voiceMessages: createVoiceMessages({ ...noSpeech, clock, log }),
     uploads: createUploads({ dir: join(await temporaryDirectory(t), 'uploads'), minFreeBytes: 0, clock }),
-    /** Every event so far, by name. */
+    systemDir,
+    system: systemOf({ dataDir: systemDir, keys, users, storage, clock, log }),
+    /** All events so far, by name. */
     told,
     log,
-    /** Every line that was logged. */
+    /** All lines logged. */
     logged,
   };
 }
@@ -242,7 +291,7 @@ const HOOK_TYPES = [transcriptProcessed, audioBytes, conversationCreated, daySum
   plugin => plugin.setup().webhook,
 );
 
-/** As long as neither is there; a test that has them puts them in. */
+/** Used until a test sets an embedder and vectors. */
 function noMeaning(): { embedder: () => Embedder; vectors: () => VectorIndex } {
   const absent = () => {
     throw new AppError('unavailable', 'there is none');
@@ -250,7 +299,7 @@ function noMeaning(): { embedder: () => Embedder; vectors: () => VectorIndex } {
   return { embedder: absent, vectors: absent };
 }
 
-/** No recogniser, and no detector of speech: servers that are tested as a whole have them. */
+/** Neither recogniser nor speech detector: tests of the whole server have them. */
 const noSpeech = {
   recognisers: () => [],
   recogniserFor: () => {
@@ -272,7 +321,7 @@ export async function temporaryDirectory(t: Pick<ExecutionContext, 'teardown'>):
   return directory;
 }
 
-/** From now on hashes of passwords take no time: what they are worth is tested elsewhere. */
+/** Makes hashes of passwords cheap; their real cost is tested elsewhere. */
 export function hashCheaply({ storage, providers, local }: Pick<Domain, 'storage' | 'providers' | 'local'>) {
   const passwords = createPasswords(
     {
@@ -284,14 +333,14 @@ export function hashCheaply({ storage, providers, local }: Pick<Domain, 'storage
   providers.working[0] = { ...local, passwords };
 }
 
-/** The identity plugin as the host would set it up. */
+/** Sets up the identity plugin as the host does. */
 export async function localIdentity(
   clock: Clock,
   dataDir: string,
   storage?: Storage,
 ): Promise<Required<Omit<IdentityProvider, 'verifyAccess'>>> {
   const { identity } = await localPlugin.setup({
-    options: undefined as never, // it has none
+    options: undefined as never, // the plugin has one
     log: pino({ level: 'silent' }),
     clock,
     signal: new AbortController().signal,
@@ -311,7 +360,7 @@ export async function localIdentity(
   return identity;
 }
 
-/** A conversation in which these texts were said, 10 s apart, and whose pipeline is done. */
+/** Creates a conversation with these texts, 10 s apart, that has passed the pipeline. */
 export async function completedConversation(
   { conversations, clock }: Pick<Domain, 'conversations' | 'clock'>,
   userId: string,
@@ -352,6 +401,8 @@ export async function completedConversation(
   return { id, segments };
 }
 
+const noAudio = { before: async () => [], remove: async () => {} };
+
 type Told = { [Name in keyof Events]: Events[Name][0][] };
 
 function recorded(events: EventBus): Told {
@@ -363,9 +414,13 @@ function recorded(events: EventBus): Told {
     'conversation.processed': [],
     'conversation.dropped': [],
     changed: [],
+    marked: [],
     device: [],
     'device.happened': [],
+    'addresses.changed': [],
     'hooks.changed': [],
+    'listening.changed': [],
+    'zone.changed': [],
     'credential.revoked': [],
   };
   events.on('segments', event => told.segments.push(event));
@@ -374,6 +429,7 @@ function recorded(events: EventBus): Told {
   events.on('conversation.processed', event => told['conversation.processed'].push(event));
   events.on('conversation.dropped', event => told['conversation.dropped'].push(event));
   events.on('changed', event => told.changed.push(event));
+  events.on('marked', event => told.marked.push(event));
   events.on('device', event => told.device.push(event));
   events.on('device.happened', event => told['device.happened'].push(event));
   events.on('hooks.changed', event => told['hooks.changed'].push(event));

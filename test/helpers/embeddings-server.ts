@@ -10,18 +10,18 @@ export interface AskedVectors {
 }
 
 export interface EmbeddingsServer {
-  /** With the path: `http://127.0.0.1:port/v1`. */
+  /** Including the path: `http://127.0.0.1:port/v1`. */
   baseUrl: string;
   asked: AskedVectors[];
   authorizations: (string | undefined)[];
-  /** Another way to answer. */
+  /** Answers requests; replaceable. */
   embed: (asked: AskedVectors, response: ServerResponse) => void;
   close(): Promise<void>;
 }
 
 /**
- * A server with OpenAI's embeddings endpoint on a real socket. As long as nobody says else its model is `embedder`, with
- * vectors of length 3, and it refuses what such servers refuse.
+ * A server with OpenAI's embeddings endpoint on a real socket. By default its model is `embedder`, with vectors of
+ * length 3, and it refuses what such servers refuse.
  */
 export async function startEmbeddingsServer(embedder: Embedder): Promise<EmbeddingsServer> {
   const { url, close } = await startLocalServer(answer);
@@ -53,7 +53,7 @@ export async function startEmbeddingsServer(embedder: Embedder): Promise<Embeddi
   }
 }
 
-/** The order is in `index`, and nowhere else. */
+/** `index` is the only indication of the order. */
 function itemOf(vector: Float32Array, index: number) {
   return { object: 'embedding', index, embedding: Array.from(vector, number => number * 3) };
 }

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Generous: a machine under load may be slow, and a test that fails here has found something that never happens. */
+/** Generous, because machines under load are slow: what has not happened by then never will. */
 const LIMIT_MS = 240_000;
 const EVERY_MS = 20;
 
 /**
- * Resolves to the first thing that `look` finds and `fits`, or that is truthy. For what no event tells: where there is
- * one, wait for that. Rejects with the last thing that it found when the time is over.
+ * Resolves to the first value of `look` that `fits`, or that is truthy. For changes that no event announces; where
+ * there is an event, wait for that. Rejects with the last value after the time limit.
  */
 export async function eventually<T>(
   look: () => T | Promise<T>,

@@ -1,11 +1,11 @@
 import type { Dialect } from '../../plugins/storage/sql/dialect.ts';
 
-/** How the database carries out one query. */
+/** The database's plan for one query. */
 interface Plan {
   sql: string;
-  /** As the database puts it, one step a line. */
+  /** Steps in the database's words. */
   steps: string[];
-  /** The steps that read a whole table, or that sort. */
+  /** Steps that read a whole table, or sort. */
   faults: string[];
 }
 
@@ -14,7 +14,7 @@ interface Query {
   bindings?: readonly unknown[];
 }
 
-/** Has `ask` use a storage on this dialect, outside a transaction, and tells how each of its queries was carried out. */
+/** Runs `ask` with a storage on this dialect, outside a transaction, and returns the plan of each of its queries. */
 export async function explain(dialect: Dialect, ask: () => Promise<unknown>): Promise<Plan[]> {
   const queries: Query[] = [];
   const note = (query: Query) => queries.push(query);

@@ -3,15 +3,15 @@ import type { Clock } from '../../core/contract/model.ts';
 import { manualClock } from './manual-clock.ts';
 
 export interface FastClock extends Clock {
-  /** From now on an hour passes in the `factor`th of one. */
+  /** Speeds time up by this factor from now on. */
   hasten(factor: number): void;
 }
 
 const TICK_MS = 1;
-/** Between two ticks no more passes than this: on a machine that is busy, time waits for those who work. */
+/** Longest time between two ticks, so that on a busy machine the clock waits for the work. */
 const MOST_MS = 5;
 
-/** Time that passes as it does, until it is hastened. */
+/** A clock that runs at normal speed until it is sped up. */
 export function fastClock(t: ExecutionContext): FastClock {
   const clock = manualClock(Date.now());
   let factor = 1;

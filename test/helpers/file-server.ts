@@ -5,7 +5,7 @@ import type { ExecutionContext } from 'ava';
 
 type Answer = (request: IncomingMessage, response: ServerResponse, body: Buffer) => void;
 
-/** A real server of files, by path; what it is asked is noted. */
+/** A real file server that records its requests. */
 export async function serveFiles(
   t: ExecutionContext,
   files: Record<string, Buffer>,
@@ -28,7 +28,7 @@ export function answerWithRanges(request: IncomingMessage, response: ServerRespo
   response.end(body.subarray(begin(request, response, body)));
 }
 
-/** Sends half of what is left, then breaks the connection. */
+/** Sends half of the remaining bytes, then breaks the connection. */
 export function breakHalfway(request: IncomingMessage, response: ServerResponse, body: Buffer): void {
   const start = begin(request, response, body);
   const half = body.subarray(start, start + Math.ceil((body.length - start) / 2));

@@ -1,11 +1,11 @@
-/** Conversations of a household: for pictures of the page, and for tests that need data. */
+/** Conversations of a household, for screenshots and for tests that need data. */
 import { accountOf } from './accounts.ts';
 import type { TestServer } from './services.ts';
 
 const MINUTE = 60_000;
 
 interface Talk {
-  /** How long ago it began. */
+  /** How long ago the conversation began. */
   minutesAgo: number;
   said: readonly (readonly [speaker: number, text: string])[];
 }

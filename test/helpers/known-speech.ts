@@ -1,11 +1,11 @@
-/** Recordings that the recognition servers of tests know by heart; their samples are never silent. */
+/** Recordings that the tests' recognition servers recognise; their samples are never silent. */
 export const SPEECH = ['good morning', 'see you later'].map((text, index) => ({
   text,
   samples: Int16Array.from({ length: 24_000 + 8000 * index }, (_, at) => (at % 97) + 1 + index),
   wordErrors: 0,
 }));
 
-/** Recognises a known recording in these 16-bit little-endian samples, with silence around it, or nothing. */
+/** Recognises one of the recordings in 16-bit little-endian samples, with silence around it; null if there is none. */
 export function hear(pcm: Buffer): { text: string; startSeconds: number; endSeconds: number } {
   const samples = Array.from({ length: Math.floor(pcm.length / 2) }, (_, at) => pcm.readInt16LE(at * 2));
   const start = samples.findIndex(sample => sample !== 0);

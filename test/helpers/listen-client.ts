@@ -4,17 +4,17 @@ import { ServerEvent, type WireSegment } from '../../core/listen/protocol.ts';
 
 type Event = ServerEvent | { type: 'segments'; segments: WireSegment[] };
 
-/** A client of `/v4/listen` that keeps all it is told. */
+/** A client of `/v4/listen` that keeps everything it receives. */
 export interface ListenClient {
   socket: WebSocket;
   events: Event[];
-  /** Resolves with the first event, past or to come, that fits; rejects when the socket closes before. */
+  /** Resolves with the first event, past or future, that fits; rejects if the socket closes first. */
   until<T extends Event['type']>(
     type: T,
     fits?: (event: Event & { type: T }) => boolean,
   ): Promise<Event & { type: T }>;
   closed: Promise<{ code: number; reason: string }>;
-  /** All segments by id, the latest text of each. */
+  /** The latest version of each segment, by id. */
   segments(): WireSegment[];
 }
 
@@ -34,7 +34,7 @@ export async function connectListen(
   return client;
 }
 
-/** The status and JSON body with which an upgrade is refused. */
+/** Returns the status and JSON body of a refused upgrade. */
 export async function refusedListen(
   url: string,
   credential: string | null,

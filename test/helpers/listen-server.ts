@@ -5,14 +5,31 @@ import { KEEP_ALIVE_BYTES, ListenQuery } from '../../core/listen/protocol.ts';
 
 export interface HeldMessage {
   hex: string;
-  /** Announced just before it. */
+  /** Gap announced just before the message. */
   gapMs: number;
 }
 
-/** One stream, as a server holds it over all its connections. */
+interface ImagePiece {
+  id: string;
+  index: number;
+  total: number;
+  data: string;
+  taken_at?: string;
+}
+
+/** A stream as the server holds it across connections. */
 export interface HeldStream {
   query: ListenQuery;
   messages: HeldMessage[];
+}
+
+export interface HeldPhoto {
+  id: string;
+  jpeg: Buffer;
+  takenAt: string | undefined;
+  query: ListenQuery;
+  /** Audio messages of the stream before this one. */
+  behind: number;
 }
 
 export interface Connection {
@@ -21,7 +38,7 @@ export interface Connection {
   authorization: string | undefined;
   socket: WebSocket;
   keepAlives: number;
-  /** Binary messages that were held already. */
+  /** Binary messages received more than once. */
   repeated: number;
   closed: Promise<number>;
 }
@@ -32,21 +49,25 @@ export interface ListenServer {
   port: number;
   streams: Map<string, HeldStream>;
   connections: Connection[];
-  /** Answers requests to connect with this HTTP status; null: connects them. */
+  /** HTTP status that refuses connections; null: accepts them. */
   refuse: { status: number; retryAfter?: string } | null;
   /** Requests refused so far. */
   refusals: number;
-  /** Connections that began behind what is held: a client that leaves out audio. */
+  /** Connections that start after what is held: their clients left out audio. */
   holes: number;
-  /** Are messages confirmed as they come? */
+  /** Whether messages are confirmed as they arrive. */
   acks: boolean;
-  /** Does it tell what it holds, right after connecting? */
+  /** Whether a connection is told at once what is held. */
   greets: boolean;
-  /** Resolves as soon as `what` is true; looked at whenever something happens. */
+  /** Complete photos, in the order received. */
+  photos: HeldPhoto[];
+  /** Answer to a photo; null: none. */
+  answerPhoto: (id: string) => object | null;
+  /** Resolves once `what` is true; checked whenever something happens. */
   until(what: () => boolean): Promise<void>;
-  /** Confirms to every open connection what is held. */
+  /** Tells every open connection what is held. */
   confirm(): void;
-  /** Ends at once, as a killed process would; what it held is kept for a next one by `held`. */
+  /** Ends at once, as a killed process would; `held` passes on what it held to the next server. */
   kill(): Promise<void>;
 }
 
@@ -70,6 +91,8 @@ export async function startListenServer(
     holes: 0,
     acks: true,
     greets: true,
+    photos: [],
+    answerPhoto: id => ({ type: 'photo_processing', temp_id: id, photo_id: `stored ${id}` }),
     until(what) {
       const { promise, resolve } = Promise.withResolvers<void>();
       const look = () => {
@@ -126,6 +149,7 @@ export async function startListenServer(
     server.connections.push(connection);
     let next = query.from ?? held.messages.length;
     let gapMs = 0;
+    let pieces: string[] = [];
     if (next > held.messages.length) server.holes += 1;
     if (server.greets)
       socket.send(
@@ -143,12 +167,24 @@ export async function startListenServer(
     });
     socket.on('message', (data: RawData, isBinary: boolean) => {
       const bytes = data as Buffer;
-      if (!isBinary) gapMs += JSON.parse(bytes.toString()).ms;
+      if (!isBinary) takeText(JSON.parse(bytes.toString()));
       else if (bytes.length <= KEEP_ALIVE_BYTES) connection.keepAlives += 1;
       else take(bytes);
       happened();
     });
     happened();
+
+    function takeText(message: { type: string; ms: number } & ImagePiece): void {
+      if (message.type === 'gap') gapMs += message.ms;
+      if (message.type !== 'image_chunk') return;
+      const { id, index, total, data, taken_at: takenAt } = message;
+      pieces = index === 0 ? [data] : [...pieces, data];
+      if (index < total - 1) return;
+      const jpeg = Buffer.concat(pieces.map(piece => Buffer.from(piece, 'base64')));
+      server.photos.push({ id, jpeg, takenAt, query, behind: held.messages.length });
+      const answer = server.answerPhoto(id);
+      if (answer) socket.send(JSON.stringify(answer));
+    }
 
     function take(bytes: Buffer): void {
       if (next < held.messages.length) connection.repeated += 1;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { createClock } from '../../bridge/clock.ts';
 import { createFrames } from '../../bridge/simulator/frames.ts';
-import { openSpool } from '../../bridge/spool.ts';
+import { openSpool } from '../../bridge/spool/spool.ts';
 import { connectListen } from './listen-client.ts';
 import { omiDecoder } from './omi-decoder.ts';
 import { messagesOf } from './packets.ts';
@@ -27,12 +27,12 @@ function firmware(sound: Sound, codecId: 0 | 20 | 21): Uint8Array[] {
   return Array.from({ length: frames.length }, (_, i) => frames.at(i));
 }
 
-/** A recogniser may take longer than the server waits for a silent client. */
+/** Recognition may take longer than the server waits for a silent client. */
 const KEEP_ALIVE_MS = 30_000;
 const HEADER_BYTES = 3;
 const ATT_HEADER_BYTES = 3;
 
-/** Notifications as the firmware numbers them, and how much sound is in each. */
+/** Returns notifications numbered as the firmware does, each with the duration of its audio. */
 function notificationsOf(sound: Sound, sender: Sender): { bytes: Buffer; ms: number }[] {
   const { mtu, frameMs, frames } = SENDERS[sender];
   const room = mtu - ATT_HEADER_BYTES - HEADER_BYTES;
@@ -47,20 +47,23 @@ function notificationsOf(sound: Sound, sender: Sender): { bytes: Buffer; ms: num
   );
 }
 
-/** Whether each of `count` packets is lost. The first and the last arrive: what lies outside them nobody can count. */
+/**
+ * Decides which of `count` packets are lost. The first and the last arrive, because losses outside of them cannot be
+ * counted.
+ */
 export type Loss = (count: number, rate: number, seed: number) => boolean[];
 
-/** Each packet by itself. */
+/** Loses each packet independently. */
 export const evenly: Loss = (count, rate, seed) => {
   const uniform = random(seed);
   return arriving(Array.from({ length: count }, () => (uniform() + 1) / 2 < rate));
 };
 
-/** Two to six packets in a row, four on average. */
+/** Loses two to six packets in a row, four on average. */
 export const inBursts: Loss = (count, rate, seed) => {
   const uniform = random(seed);
   const share = () => (uniform() + 1) / 2;
-  const begins = rate / (4 - 3 * rate); // bursts begin so often that the share of all is `rate`
+  const begins = rate / (4 - 3 * rate); // bursts start as often as makes the overall share `rate`
   const lost: boolean[] = [];
   while (lost.length < count) {
     const length = share() < begins ? 2 + Math.floor(share() * 5) : 0;
@@ -75,15 +78,15 @@ function arriving(lost: boolean[]): boolean[] {
 }
 
 export interface Received {
-  /** As core has it. */
+  /** Text that core stored. */
   text: string;
-  /** Packets and sound that the radio lost. */
+  /** Packets and audio that the radio lost. */
   made: { packets: number; ms: number };
   /** Loss that the bridge reports to core. */
   told: { ms: number };
 }
 
-/** Plays a sound to core as a pendant does, without waiting for its time to pass. */
+/** Plays a sound to core as a pendant does, faster than real time. */
 export async function hearThrough(
   server: TestServer,
   { sound, sender, lost }: { sound: Sound; sender: Sender; lost: (count: number) => boolean[] },

@@ -19,12 +19,12 @@ interface Arrived {
   mail: Email;
 }
 
-/** A real SMTP server. Whom it knows: `user` with `password`. */
+/** A real SMTP server with the account `user`, `password`. */
 export async function startMailServer(options: SMTPServerOptions = {}) {
   const arrived: Arrived[] = [];
   let refusal: { step: 'recipient' | 'data'; code: number; words: string } | null = null;
 
-  /** Refuses one step once, with `code` and these words. */
+  /** Refuses one step once, with `code` and `words`. */
   function refuse(step: 'recipient' | 'data', code: number, words: string): void {
     refusal = { step, code, words };
   }
@@ -38,7 +38,7 @@ export async function startMailServer(options: SMTPServerOptions = {}) {
   const server = new SMTPServer({
     authOptional: true,
     disableReverseLookup: true,
-    hideENHANCEDSTATUSCODES: true, // or it would put its own before ours
+    hideENHANCEDSTATUSCODES: true, // otherwise it puts its own words before these
     key: KEY,
     cert: CERTIFICATE,
     closeTimeout: 1,

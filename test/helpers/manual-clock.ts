@@ -1,13 +1,13 @@
 import type { Clock } from '../../core/contract/model.ts';
 
 export interface ManualClock extends Clock {
-  /** Moves time on and wakes every sleeper whose time has come. */
+  /** Moves time on and wakes every sleeper that is due. */
   advance(ms: number): void;
-  /** Resolves when somebody sleeps who is woken in exactly `ms`: a way to wait for code to come to rest. */
+  /** Resolves when someone sleeps for exactly `ms`: a way to wait until code is idle. */
   asleep(ms: number): Promise<void>;
 }
 
-/** Time that passes only when told to. */
+/** A clock that a test moves. */
 export function manualClock(startAt = Date.UTC(2026, 10, 2, 12)): ManualClock {
   let now = startAt;
   const sleepers = new Map<object, { until: number; wake(): void }>();

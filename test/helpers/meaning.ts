@@ -6,12 +6,12 @@ import { contextOf } from '../plugins/stt/context.ts';
 import { startIndex } from '../plugins/vectors/context.ts';
 import { temporaryDirectory } from './domain.ts';
 
-/** The real embedder of words. */
+/** Opens the real embedder of words. */
 export function openWords(): Embedder {
-  return words.setup({ ...contextOf().context, options: undefined as never, dataDir: '' }).embedder; // it has neither
+  return words.setup({ ...contextOf().context, options: undefined as never, dataDir: '' }).embedder; // the plugin uses neither
 }
 
-/** A real index on a new file; `stop` is what its end in mid-run would be, and it is stopped with the test. */
+/** Opens a real index on a new file, stopped with the test. `stop` imitates its failure while in use. */
 export async function openVectors(
   t: ExecutionContext,
 ): Promise<{ index: VectorIndex; stop(): Promise<void>; restart(): Promise<VectorIndex> }> {

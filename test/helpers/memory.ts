@@ -1,6 +1,6 @@
 /**
- * How much memory is held, also within WebAssembly modules, which Node does not count. Import it for its effect before
- * whatever brings such modules.
+ * Measures memory including that of WebAssembly modules, which Node does not count. Import it before anything that
+ * loads such modules.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -18,7 +18,7 @@ interface Wasm {
   Memory: new (size: { initial: number }) => WasmMemory;
 }
 
-const wasm = WebAssembly as unknown as Wasm; // Node's types have but a part of it
+const wasm = WebAssembly as unknown as Wasm; // Node's types declare only part of it
 const { instantiate, Instance } = wasm;
 const memories: WeakRef<WasmMemory>[] = [];
 
@@ -39,7 +39,7 @@ function watch({ exports }: WasmInstance): void {
     if (value instanceof wasm.Memory) memories.push(new WeakRef(value));
 }
 
-/** Bytes of objects, of buffers, and of WebAssembly modules. */
+/** Returns the bytes of objects, buffers, and WebAssembly modules. */
 export function held(): number {
   const { heapUsed, external } = process.memoryUsage();
   return memories.reduce(
@@ -53,7 +53,7 @@ export function garbageCollector(): () => void {
   return runInNewContext('gc');
 }
 
-/** The memory of a new module that has no more than that: one page. */
+/** Returns the memory of a new module with one page. */
 export async function moduleMemory(): Promise<WasmMemory> {
   const code = [
     [0, ...Buffer.from('asm'), 1, 0, 0, 0],

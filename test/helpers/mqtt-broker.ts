@@ -8,7 +8,7 @@ export interface Broker {
   close(): Promise<void>;
 }
 
-/** A real broker of this process, with the account `user`, `password` where `isLocked`. */
+/** A real broker in this process; with `isLocked` it has the account `user`, `password`. */
 export async function startBroker({ isLocked = false, port = 0 } = {}): Promise<Broker> {
   const aedes = await Aedes.createBroker();
   if (isLocked) {
@@ -35,7 +35,7 @@ export async function startBroker({ isLocked = false, port = 0 } = {}): Promise<
   };
 }
 
-/** Mosquitto, where one runs on this machine and lets anyone in; else null. */
+/** Returns the address of a Mosquitto on this machine that accepts anyone; null if there is none. */
 export async function findMosquitto(): Promise<string | null> {
   const socket = connect(1883, '127.0.0.1');
   try {
@@ -51,11 +51,11 @@ export async function findMosquitto(): Promise<string | null> {
 export interface Heard {
   topic: string;
   payload: Record<string, unknown>;
-  /** It was kept by the broker, from before. */
+  /** True: retained by the broker from before. */
   isRetained: boolean;
 }
 
-/** Somebody who listens to all of these topics. What was published before `settle` is heard when it resolves. */
+/** Subscribes to these topics. Everything published before `settle` was called has been received when it resolves. */
 export async function listenTo(url: string, topics: string[]) {
   const client = await connectAsync(url, { reconnectPeriod: 0 });
   const heard: Heard[] = [];
@@ -63,13 +63,13 @@ export async function listenTo(url: string, topics: string[]) {
   const mark = `earshot-test/${crypto.randomUUID()}`;
   client.on('message', (topic, message, { retain }) => {
     if (topic === mark) return waiting.get(message.toString())?.();
-    if (message.length === 0) return; // taken back
+    if (message.length === 0 || topic.endsWith('/@status')) return; // taken back, or whether the server is there
     heard.push({ topic, payload: JSON.parse(message.toString()), isRetained: retain });
   });
   await client.subscribeAsync([...topics, mark], { qos: 1 });
   return {
     heard,
-    /** A broker hands on what one client is to get in order. */
+    /** A broker passes messages to a client in order. */
     async settle(): Promise<void> {
       const id = crypto.randomUUID();
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -77,7 +77,9 @@ export async function listenTo(url: string, topics: string[]) {
       await client.publishAsync(mark, id, { qos: 1 });
       await promise;
     },
-    /** Takes back what a broker keeps. */
+    publish: (topic: string, text: string, { retain = false } = {}) =>
+      client.publishAsync(topic, text, { retain, qos: 1 }),
+    /** Clears a retained message. */
     forget: (topic: string) => client.publishAsync(topic, '', { retain: true, qos: 1 }),
     close: () => client.endAsync(true),
   };

@@ -1,6 +1,6 @@
 import { random } from './sound.ts';
 
-/** Every way in which a message may be wrong, and as it should be. */
+/** Ways in which a message may be wrong, and the unchanged message. */
 export const MUTATIONS = [
   'as it is',
   'bits flipped',
@@ -19,10 +19,10 @@ export type Mutation = (typeof MUTATIONS)[number];
 
 const HEAD_BYTES = 8;
 const FAR_TOO_LONG = 2 ** 16;
-/** One in so many: it costs as much as all others together. */
+/** Rare, because it costs as much as all others together. */
 const FAR_TOO_LONG_EVERY = 1000;
 
-/** Messages by chance, made of real ones; the same for the same seed. */
+/** Creates random messages from real ones, always the same for a seed. */
 export function mutator(messages: readonly Uint8Array[], seed: number) {
   const uniform = random(seed);
   const below = (limit: number) => Math.min(limit - 1, Math.floor(((uniform() + 1) / 2) * limit));

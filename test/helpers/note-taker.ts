@@ -1,4 +1,4 @@
-/** A language model that takes notes by rules, behind a server that speaks OpenAI's protocol on a real socket. */
+/** A language model that takes notes by rules, on a server that speaks OpenAI's protocol on a real socket. */
 import type { ExecutionContext } from 'ava';
 import { z } from 'zod';
 import type { LanguageModel } from '../../core/contract/plugin.ts';
@@ -32,7 +32,7 @@ export function linesIn(asked: AskedChat): Line[] {
     });
 }
 
-/** The notes of a model that does as it is told: every sentence is a line, every "I'll" of the owner a task. */
+/** Returns the notes of an obedient model: every sentence becomes a line, every "I'll" of the owner a task. */
 function takeNotes(asked: AskedChat): Record<string, unknown> {
   const keys = Object.keys(asked.response_format?.json_schema?.schema.properties ?? {});
   const lines = linesIn(asked);
@@ -80,7 +80,7 @@ function dataLines(asked: AskedChat) {
   );
 }
 
-/** The server, and the real plugins that ask it. */
+/** Opens the server, and the real plugins that use it. */
 export async function openNoteTaker(
   t: Pick<ExecutionContext, 'teardown'>,
   options: Record<string, unknown> = {},

@@ -6,15 +6,15 @@ export interface Asked {
   method: string;
   path: string;
   headers: IncomingMessage['headers'];
-  /** Parsed, where it is JSON. */
+  /** Parsed, if it is JSON. */
   body: Record<string, unknown>;
 }
 
-/** Real HTTP servers that speak the protocols of others, as their documentation and sources have them. */
+/** HTTP servers that speak other products' protocols on real sockets, by their documentation and sources. */
 export interface NotifyServer {
   url: string;
   asked: Asked[];
-  /** Words that a person sees, of each accepted message. */
+  /** Visible text of each accepted message. */
   words: string[];
   /** Replaces the next answer, once. */
   next: ((response: ServerResponse) => void) | null;
@@ -23,7 +23,7 @@ export interface NotifyServer {
 
 type Answer = (asked: Asked, raw: string, response: ServerResponse) => string | null;
 
-/** @param answer ends the response; answers the words that a person sees, null where there are none */
+/** @param answer ends the response and returns the text that a person sees; null for none */
 export async function startNotifyServer(answer: Answer): Promise<NotifyServer> {
   const asked: Asked[] = [];
   const words: string[] = [];
@@ -42,7 +42,7 @@ export async function startNotifyServer(answer: Answer): Promise<NotifyServer> {
   return server;
 }
 
-/** https://docs.ntfy.sh/publish: JSON to the root. `topic` is protected by `token`, others are anyone's. */
+/** https://docs.ntfy.sh/publish: JSON to the root. `topic` requires `token`, other topics are open. */
 export function startNtfyServer(topic: string, token: string): Promise<NotifyServer> {
   return startNotifyServer(({ method, path, headers, body }, raw, response) => {
     const refuse = (status: number, error: string) => {
@@ -79,7 +79,7 @@ export function startGotifyServer(token: string): Promise<NotifyServer> {
   });
 }
 
-/** https://github.com/caronc/apprise-api: `POST /notify/<key>`; under `key` there is one service, tagged `phone`. */
+/** https://github.com/caronc/apprise-api: `POST /notify/<key>`; `key` has one service, tagged `phone`. */
 export function startAppriseServer(key: string): Promise<NotifyServer> {
   return startNotifyServer(({ method, path, body }, _raw, response) => {
     const [, asked] = /^\/notify\/([\w-]{1,128})\/?$/.exec(path) ?? [];

@@ -3,7 +3,7 @@ import { random } from './sound.ts';
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
-/** One of each kind that a client may send, or may one day. */
+/** One message of each kind that clients send, or may send in future. */
 const KINDS: { [key: string]: Json }[] = [
   { type: 'finish_conversation' },
   { type: 'gap', ms: 100 },
@@ -71,14 +71,14 @@ const ODD_KEYS = ['', '\0', 'ms', 'segments', '__proto__', 'toString', '\ud83d',
 
 export type OddMessage = { text: string } | { bytes: Uint8Array };
 
-/** Messages by chance, well-formed UTF-8 all of them, half of them audio; the same for the same seed. */
+/** Creates random messages of well-formed UTF-8, half of them audio, always the same for a seed. */
 export function oddMessages(audio: readonly Uint8Array[], seed: number) {
   const uniform = random(seed);
   const below = (limit: number) => Math.min(limit - 1, Math.floor(((uniform() + 1) / 2) * limit));
   const pick = <T>(list: readonly T[]): T => list[below(list.length)] as T;
   const sounds = mutator(audio, seed);
 
-  /** One value somewhere within is replaced. */
+  /** Replaces one value anywhere inside. */
   function spoilt(value: Json): Json {
     if (typeof value !== 'object' || value === null || below(3) === 0) return pick(ODD_VALUES);
     if (Array.isArray(value)) return value.map((item, at) => (at === 0 ? spoilt(item) : item));

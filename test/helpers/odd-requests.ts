@@ -1,4 +1,4 @@
-/** Requests by chance, made from an OpenAPI document: what it asks for, and what nobody would. */
+/** Creates random requests from an OpenAPI document: valid ones, and ones that nobody would send. */
 import fc from 'fast-check';
 import { bodyOf, type Json, type OpenApi, type Operation, operationsOf, resolve } from './openapi.ts';
 
@@ -7,7 +7,7 @@ export interface OddRequest {
   method: string;
   path: string;
   headers: Record<string, string>;
-  /** As it is sent; null: none. */
+  /** Sent as it is; null: no body. */
   body: Buffer | null;
 }
 
@@ -25,7 +25,7 @@ const ODD_TEXTS = [
     '00000000-0000-0000-0000-000000000000',
   ],
 ];
-/** Literals that `JSON.stringify` cannot write: inserted afterwards. */
+/** Literals that `JSON.stringify` cannot produce, inserted afterwards. */
 const LITERALS: Record<string, string> = {
   '@huge': '1e400',
   '@tiny': '1e-400',
@@ -56,13 +56,13 @@ const odd: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom(null, true, false, [], {}, [[]], [null], { '': '' }),
   fc.jsonValue({ maxDepth: 3 }),
 );
-/** A good one as a rule: many of those have to meet for a request to be taken. */
+/** Usually valid: a request is only accepted when many values are. */
 const nearly = (good: fc.Arbitrary<unknown>) =>
   fc.oneof({ weight: 40, arbitrary: good }, { weight: 1, arbitrary: odd });
 const seldom = <T>(value: fc.Arbitrary<T>) =>
   fc.oneof({ weight: 14, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: value });
 
-/** A value that the schema takes, or is a little beside it. */
+/** Creates a value that satisfies the schema, or nearly does. */
 function valueBy(document: OpenApi, written: Json): fc.Arbitrary<unknown> {
   const schema = resolve(document, written) as Record<string, never>;
   const { type, anyOf, oneOf, items = {} } = schema as Json;
@@ -95,7 +95,7 @@ function valueBy(document: OpenApi, written: Json): fc.Arbitrary<unknown> {
   }
 }
 
-/** Half of them made from the example, where there is one: few others are taken where fields depend on each other. */
+/** Half of them derive from the example, if there is one: when fields depend on each other, few others are accepted. */
 function objectOf(document: OpenApi, { properties = {}, required = [], examples }: Json) {
   const fields = Object.fromEntries(
     Object.entries(properties as Json).map(([name, inner]) => [name, valueBy(document, inner as Json)]),
@@ -156,12 +156,12 @@ const ODD_HEADERS: Record<string, string>[] = [
   { Authorization: 'Bearer eyJhbGciOiJub25lIn0.e30.' },
 ];
 
-/** Node answers 431 to more than 16 KiB before any of us sees it. */
+/** Node itself answers 431 to more than 16 KiB. */
 const MAX_HEAD = 15_000;
 
 /**
- * @param ids that are really there, by the names of the parameters
- * @param credential of each operation's kind
+ * @param ids existing ids, by parameter name
+ * @param credential for each kind of operation
  */
 export function oddRequests(
   document: OpenApi,
@@ -209,7 +209,7 @@ function requestOf(
     .filter(({ path, headers }) => path.length + JSON.stringify(headers).length < MAX_HEAD);
 }
 
-/** One step of a path: never empty, and no slash. */
+/** One segment of a path: not empty, without a slash. */
 function segment(known: string[]): fc.Arbitrary<string> {
   const wild = text.map(escaped).filter(part => part !== '' && part.length < 8000);
   const raw = fc.constantFrom('%', '%zz', '%ff', '%ed%a0%80', '%00', '%2f', '%2e%2e', '.', '..', '%C0%AF');

@@ -1,8 +1,8 @@
-/** Rows that nothing would write, in every table of a database: also in those of migrations to come. */
+/** Fills every table of a database with unusual rows, tables of future migrations included. */
 import type { Knex } from 'knex';
 import type { Dialect, Run, TableShape } from '../../plugins/storage/sql/dialect.ts';
 
-/** Their order is another one in UTF-16, in UTF-8 and in any language. */
+/** Texts that sort differently in UTF-16, in UTF-8 and in any language. */
 const TEXTS = [
   ...['', ' ', 'a', 'A', 'Z', 'z', 'ä', 'é', 'e\u0301', 'ß', '_', '-', '%', '0', '10', '9'],
   ...["'; drop table users; --", '"', '\\', '\\x00', '\n', '\t', '\r\n', '{"a":[1,null]}', 'null', '$1', '?'],
@@ -24,20 +24,24 @@ const TEXTS = [
 const WHOLE = [0, -1, 1, 2 ** 31 - 1, -(2 ** 31), Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER];
 const FRACTIONS = [0, 0.1, -1 / 3, 1e300, 5e-324, 2 ** 53 + 2, 1763000000.123456];
 
-/** The tables without those of the migrations. */
+/** The tables, without those of migrations. */
 async function shapesOf({ writer, tables }: Dialect): Promise<TableShape[]> {
   const run: Run = async query => await query(writer);
   return (await tables.shapes(run)).filter(({ name }) => !name.startsWith('migrations'));
 }
 
-/** A text says which row it is in, so what belongs together does in every table, and nothing is there twice. */
-export async function fillWithOddRows(dialect: Dialect, count: number): Promise<void> {
+/**
+ * Texts contain their row's number, so that related rows match in all tables and nothing is duplicated.
+ * @param countOf rows of a table: at most as many as the tables that it refers to have
+ */
+export async function fillWithOddRows(dialect: Dialect, countOf: (table: string) => number): Promise<void> {
   const shapes = await shapesOf(dialect);
   const done = new Set<string>();
   while (done.size < shapes.length) {
     for (const shape of shapes) {
       if (done.has(shape.name) || shape.parents.some(parent => !done.has(parent))) continue;
       const nullable = await nullableColumns(dialect.writer, shape);
+      const count = countOf(shape.name);
       for (let at = 0; at < count; at += 200) {
         const rows = Array.from({ length: Math.min(200, count - at) }, (_, i) =>
           rowOf(shape, nullable, at + i),
@@ -71,7 +75,7 @@ async function nullableColumns(db: Knex, { name, key }: TableShape): Promise<Set
   return new Set(columns);
 }
 
-/** Every row of every table as the database gives it, the same for both: booleans are 0 and 1. */
+/** Returns every row of every table in the same form for both databases: booleans are 0 and 1. */
 export async function dump(dialect: Dialect): Promise<Map<string, string[]>> {
   const all = new Map<string, string[]>();
   for (const { name, columns } of await shapesOf(dialect)) {

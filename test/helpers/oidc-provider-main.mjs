@@ -1,6 +1,6 @@
 /**
- * A whole OpenID Connect provider as a process of its own, started with `{ port, jwks, clients }` as JSON. Whoever logs
- * in is who they say they are. It tells its parent when it listens.
+ * A complete OpenID Connect provider in a separate process, started with `{ port, jwks, clients }` as JSON. It believes
+ * any name at login. Tells its parent when it listens.
  */
 import { Provider } from 'oidc-provider';
 
@@ -16,7 +16,7 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
     id_token_signed_response_alg: jwks.keys[0].alg,
   })),
   cookies: { keys: ['of this test alone'] },
-  conformIdTokenClaims: false, // so that the ID token has them, too
+  conformIdTokenClaims: false, // so that the ID token contains them too
   claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['preferred_username'] },
   features: {
     devInteractions: { enabled: true },

@@ -10,14 +10,14 @@ const REDIRECT = 'http://127.0.0.1/callback';
 /** Lifetime of its ID tokens. */
 const ID_TOKEN_S = 3600;
 
-/** A real provider on a real socket, that can be stopped and started again with other keys. */
+/** A real provider on a real socket, which can be restarted with other keys. */
 export interface OidcProvider {
   issuer: string;
-  /** Private: the first signs. */
+  /** Private keys; the first one signs. */
   keys: JWK[];
   start(keys?: JWK[]): Promise<void>;
   stop(): Promise<void>;
-  /** Signs this person in to this app, as a browser does. */
+  /** Signs the person in to the app, as a browser does. */
   idToken(subject: string, client?: string): Promise<string>;
   /** Issues an access token by the same flow, for this resource (RFC 8707), with these scopes. */
   accessToken(subject: string, resource: string, scope: string): Promise<string>;
@@ -28,7 +28,7 @@ export async function signingKey(kid: string, alg = 'RS256'): Promise<JWK> {
   return { ...(await exportJWK(privateKey)), kid, alg, use: 'sig' };
 }
 
-/** Its apps are `earshot` and `another`. */
+/** Starts a provider with the apps `earshot` and `another`. */
 export async function oidcProvider(t: ExecutionContext, firstKeys?: JWK[]): Promise<OidcProvider> {
   const port = await freePort();
   const issuer = `http://127.0.0.1:${port}`;
@@ -64,7 +64,7 @@ export async function oidcProvider(t: ExecutionContext, firstKeys?: JWK[]): Prom
   return provider;
 }
 
-/** The authorization code flow with PKCE, through the pages that people would see. */
+/** Runs the authorization code flow with PKCE through the pages that people see. */
 async function signIn(
   issuer: string,
   asked: { subject: string; client: string; scope: string; resource?: string },
@@ -100,7 +100,7 @@ async function signIn(
   return { id_token, access_token };
 }
 
-/** Keeps cookies, and follows redirects to a page, or to where it is sent away. */
+/** Keeps cookies, and follows redirects until a page or a foreign address is reached. */
 function createBrowser() {
   const cookies = new Map<string, string>();
 

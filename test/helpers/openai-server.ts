@@ -2,31 +2,33 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { hear } from './known-speech.ts';
 import { startLocalServer } from './local-server.ts';
 
-/** One transcription that was asked for, its multipart body read. */
+/** A requested transcription, with its multipart body parsed. */
 export interface Asked {
   fields: Record<string, string>;
   fileName: string;
   fileType: string;
-  /** Samples of the WAV file, after its header. */
+  /** Samples of the WAV file. */
   pcm: Buffer;
 }
 
 export interface OpenAiServer {
-  /** With the path: `http://127.0.0.1:port/v1`. */
+  /** Including the path: `http://127.0.0.1:port/v1`. */
   baseUrl: string;
   asked: Asked[];
-  /** Paths and `Authorization` headers in the order that they came. */
+  /** Paths and `Authorization` headers in the order received. */
   requests: { path: string; authorization: string | undefined }[];
-  /** Another way to answer requests for the models. */
+  /** Answers requests for the models; replaceable. */
   listModels: (response: ServerResponse) => void;
-  /** Another way to answer transcriptions. */
+  /** Answers transcriptions; replaceable. */
   transcribe: (asked: Asked, response: ServerResponse) => void;
   close(): Promise<void>;
 }
 
-/** A server with OpenAI's transcription endpoint on a real socket. As long as nobody says else it knows SPEECH. */
-export async function startOpenAiServer(): Promise<OpenAiServer> {
-  const { url, close } = await startLocalServer(answer);
+/** A server with OpenAI's transcription endpoint on a real socket. By default it recognises SPEECH. */
+export async function startOpenAiServer(
+  options?: Parameters<typeof startLocalServer>[1],
+): Promise<OpenAiServer> {
+  const { url, close } = await startLocalServer(answer, options);
 
   const server: OpenAiServer = {
     baseUrl: `${url}/v1`,
@@ -59,7 +61,7 @@ export function reply(
   response.end(typeof body === 'string' ? body : JSON.stringify(body));
 }
 
-/** As a server with times answers; each word is a segment of its own, with a space before it. */
+/** Answers with times; each word is a segment, with a space before it. */
 export function recognise({ fields, pcm }: Asked, response: ServerResponse): void {
   const { text, startSeconds, endSeconds } = hear(pcm);
   if (fields.response_format !== 'verbose_json') {

@@ -1,4 +1,4 @@
-/** The OpenAPI document of a running server, as tests read it. */
+/** Reads the OpenAPI document of a running server. */
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { samplesToBytes } from '../../core/audio/pcm.ts';
@@ -8,7 +8,7 @@ export type Json = Record<string, unknown>;
 
 export interface Answer {
   headers?: Record<string, { required?: boolean }>;
-  /** None: an answer without a body. */
+  /** Absent: an answer without a body. */
   content?: Record<string, { schema: Json }>;
 }
 
@@ -26,6 +26,7 @@ export interface Operation {
   security: Record<string, string[]>[];
   'x-required-scope'?: string;
   'x-required-action'?: string;
+  'x-required-role'?: string;
   parameters?: Parameter[];
   requestBody?: { required?: boolean; content: Record<string, { schema: Json }> };
   responses: Record<string, Answer>;
@@ -43,7 +44,7 @@ export async function documentOf(url: string): Promise<OpenApi> {
   return (await response.json()) as OpenApi;
 }
 
-/** The whole body; of a stream of events, which has no end, its first piece. */
+/** Returns the whole body; of an endless event stream, its first piece. */
 export async function textOf(response: Response): Promise<string> {
   if (!response.headers.get('content-type')?.startsWith('text/event-stream')) return response.text();
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
@@ -69,7 +70,10 @@ export function bodyOf(document: OpenApi, operation: Operation): Json | undefine
   return schema && resolve(document, schema);
 }
 
-/** A file that an operation takes as its body: half a second of silence, or a voice where it wants one. Undefined: it takes none. */
+/**
+ * Returns a file that an operation accepts as its body: half a second of silence, or a voice. Undefined: it accepts
+ * none.
+ */
 export function fileOf({ requestBody, operationId }: Operation): Blob | undefined {
   const type = 'application/octet-stream';
   if (!requestBody?.content[type]) return undefined;
@@ -87,7 +91,7 @@ export function resolve<T extends object>(document: OpenApi, value: T): T {
   return steps.reduce<unknown>((inner, step) => (inner as Json)[step], document) as T;
 }
 
-/** Tells what is wrong with a value. Stricter than the document: a field that it does not name is a mistake. */
+/** Lists what is wrong with a value. Stricter than the document: undeclared fields are mistakes. */
 export function checker({ components }: OpenApi) {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);

@@ -6,7 +6,7 @@ import { plainEnvironment } from './cli.ts';
 
 export const ROOT = join(import.meta.dirname, '../..');
 
-/** Programs that an install might compile with. */
+/** Programs that an installation might compile with. */
 const COMPILERS = /(^|-)(g?make|cc|c[89]9|gcc|[gc]\+\+|clang|cpp|python)([\d.-]|$)/;
 
 interface Ran {
@@ -15,7 +15,7 @@ interface Ran {
   stderr: string;
 }
 
-/** A directory of somebody who has never seen a checkout, on a machine without a compiler. */
+/** An empty directory on a machine without a compiler. */
 export interface Workplace {
   dir: string;
   env: NodeJS.ProcessEnv;
@@ -31,7 +31,7 @@ export async function openWorkplace(): Promise<Workplace> {
   const dir = join(home, 'empty');
   const [tmp, bin] = [join(home, 'tmp'), join(home, 'bin')];
   for (const each of [dir, tmp, bin]) await mkdir(each);
-  await writeFile(join(dir, 'package.json'), '{ "private": true }'); // else npm looks for one further up
+  await writeFile(join(dir, 'package.json'), '{ "private": true }'); // otherwise npm looks for one in parent directories
   await linkPrograms(bin);
   const env = { ...withoutNpm(plainEnvironment()), PATH: bin, TMPDIR: tmp };
   return {
@@ -44,7 +44,7 @@ export async function openWorkplace(): Promise<Workplace> {
   };
 }
 
-/** Can packages be had here? */
+/** Explains why packages cannot be installed here; null if they can. */
 export async function whyNoPackages(): Promise<string | null> {
   const args = ['view', 'zod', 'version', '--fetch-retries', '0'];
   const { code, stderr } = await execute('npm', args, { env: process.env });
@@ -63,17 +63,17 @@ export function execute(
   });
 }
 
-/** Everything on the path but compilers and what this checkout has installed. */
+/** Links everything on the path except compilers and programs of this checkout. */
 async function linkPrograms(bin: string): Promise<void> {
   const places = (process.env.PATH ?? '').split(':').filter(place => !place.includes('node_modules'));
   for (const place of places) {
     for (const name of await readdir(place).catch(() => [])) {
-      if (!COMPILERS.test(name)) await symlink(join(place, name), join(bin, name)).catch(() => {}); // the first counts
+      if (!COMPILERS.test(name)) await symlink(join(place, name), join(bin, name)).catch(() => {}); // the first match wins
     }
   }
 }
 
-/** Run by `npm test`, npm would take this checkout's settings along. */
+/** Removes the settings that npm inherits when it runs the tests. */
 function withoutNpm(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(env).filter(

@@ -1,10 +1,10 @@
-/** Messages of `/v4/listen` for tests: each codec's, of a sound at 16 kHz mono. */
+/** Messages of `/v4/listen` in each codec, from a sound at 16 kHz mono. */
 import { readFileSync } from 'node:fs';
 import { encodeWav, parseWav } from '../../core/audio/pcm.ts';
 import { packetsOf, type SentCodec } from '../../core/cli/stream/recording.ts';
 import type { Sound } from './sound.ts';
 
-/** As `earshot stream` makes them, without the silence at the end. */
+/** Encodes as `earshot stream` does, without the silence at the end. */
 export function messagesOf(sound: Sound, codec: SentCodec): Uint8Array[] {
   const messages: Uint8Array[] = [];
   for (const { bytes, isClosing } of packetsOf(parseWav(encodeWav(sound)), codec)) {
@@ -13,7 +13,7 @@ export function messagesOf(sound: Sound, codec: SentCodec): Uint8Array[] {
   return messages;
 }
 
-/** The frames of `test/fixtures/<file>`. There is no encoder for them here: they were made with ffmpeg. */
+/** Returns the frames of `test/fixtures/<file>`, made with ffmpeg because there is no encoder here. */
 export function adtsFrames(file: string): Uint8Array[] {
   const bytes = new Uint8Array(readFileSync(new URL(`../fixtures/${file}`, import.meta.url)));
   const frames: Uint8Array[] = [];

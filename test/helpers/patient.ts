@@ -8,7 +8,7 @@ import { type Check, type Patient, runCheck } from '../../core/cli/doctor/examin
 import type { Finding } from '../../core/cli/doctor/finding.ts';
 import { UNHURRIED } from './services.ts';
 
-/** A server that does not run, with a data directory of its own, on this very machine. */
+/** A stopped server with its own data directory on this machine, for the doctor to examine. */
 export async function patientOf(
   t: ExecutionContext,
   overrides: Overrides = {},
@@ -28,7 +28,7 @@ export async function patientOf(
   };
 }
 
-/** Runs a check to its end, and returns its findings by name. Every fault must come with its cure. */
+/** Runs a check and returns its findings by name. Every fault must come with a remedy. */
 export async function look(
   t: ExecutionContext,
   check: Check,

@@ -1,7 +1,7 @@
 import { Transformer } from '@napi-rs/image';
 import { connectListen } from './listen-client.ts';
 
-/** A chequered PNG, or one of a single brightness (0 to 255). */
+/** Creates a PNG with a chequered pattern, or of a single brightness (0 to 255). */
 export function pngOf(width = 320, height = 240, level?: number): Promise<Buffer> {
   return drawn(width, height, level).png();
 }
@@ -15,7 +15,7 @@ export function drawn(width = 320, height = 240, level?: number): Transformer {
   return Transformer.fromRgbaPixels(pixels, width, height);
 }
 
-/** Sends one as a wearable does; resolves to its id. */
+/** Sends a photo as a wearable does; resolves to its id. */
 export async function takePhoto(url: string, token: string): Promise<string> {
   const client = await connectListen(url, token, { custom_stt: 'enabled', client_device_id: 'camera' });
   const data = (await pngOf(64, 48)).toString('base64');

@@ -2,7 +2,7 @@ import { request } from 'node:http';
 import type { ExecutionContext } from 'ava';
 import { startLocalServer } from './local-server.ts';
 
-/** A reverse proxy as nginx is without further settings: `Upgrade` and `Connection` are not passed on. */
+/** A reverse proxy that behaves like an unconfigured nginx: it does not pass on `Upgrade` and `Connection`. */
 export async function startPlainProxy(t: ExecutionContext, target: string): Promise<string> {
   const proxy = await startLocalServer(async (incoming, response) => {
     const { upgrade: _, connection: __, ...headers } = incoming.headers;

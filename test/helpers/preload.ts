@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 export interface Preload {
-  /** For the environment of a process: calls of the C library go through it. */
+  /** Environment for a process whose calls of the C library are intercepted. */
   LD_PRELOAD: string;
 }
 
 /**
- * Compiles `<name>.c` of this directory; it is removed when this process ends.
- * @returns why there is none, where there is no compiler or the system knows no LD_PRELOAD
+ * Compiles `<name>.c` of this directory; removed when this process ends.
+ * @returns an error with the reason if there is no compiler, or the system does not support LD_PRELOAD
  */
 export function compilePreload(name: string): Preload | Error {
   if (process.platform !== 'linux')

@@ -175,7 +175,7 @@ const FACTS = [
   'retired from the post office',
 ];
 
-/** Three hundred more, about the same things as people's memories are. */
+/** Three hundred further memories about similar subjects. */
 export const DISTRACTORS: readonly string[] = PEOPLE.flatMap(person =>
   FACTS.map(fact => `${person} ${fact}`),
 );

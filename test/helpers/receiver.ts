@@ -12,7 +12,7 @@ export interface Received {
   body: Buffer;
 }
 
-/** A receiver that behaves as it is told, and remembers what came. */
+/** A receiver with a configurable behaviour that records its requests. */
 export async function startReceiver(t: Pick<ExecutionContext, 'teardown'>, behaviour: Behaviour = ok) {
   const received: Received[] = [];
   const watchers = new Set<() => void>();
@@ -40,7 +40,7 @@ export async function startReceiver(t: Pick<ExecutionContext, 'teardown'>, behav
 
 const ok: Behaviour = response => void response.end('ok');
 
-/** Everything that has been seen in the field, by what it is called. */
+/** Behaviours seen in the field, by name. */
 export const behaviours = {
   ok,
   'no content': response => void response.writeHead(204).end(),

@@ -1,4 +1,4 @@
-/** Addresses that no user may have this server ask, each of which somebody has tried on some server. */
+/** Addresses that users must not make this server request, each from a known attack. */
 
 /** DNS answers for the names among them. */
 export const NAMES: Record<string, string[]> = {
@@ -18,7 +18,7 @@ export const NAMES: Record<string, string[]> = {
 
 /**
  * Lists addresses as a user may enter them, with descriptions.
- * @param PORT something listens there at 127.0.0.1; `PORT6`: at ::1
+ * @param PORT a port with a listener at 127.0.0.1; `PORT6`: at ::1
  */
 export function refusedAddresses(PORT: number, PORT6: number): [what: string, url: string][] {
   return [

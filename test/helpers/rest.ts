@@ -10,15 +10,15 @@ import { createJobs } from '../../core/runtime/jobs.ts';
 import plainUnderstanding from '../../plugins/understanding/plain-understanding/index.ts';
 import { type Domain, openDomain } from './domain.ts';
 
-/** Understands as a server does that is set up in no particular way. */
+/** The understanding plugin of a server with default settings. */
 export const PLAIN = { name: plainUnderstanding.name, ...plainUnderstanding.setup() };
 
-/** Selects the models and vectors that the pipeline needs, as the domain has them by then. */
+/** Returns the models and vectors that the pipeline uses, as the domain has them at the time. */
 export function meaningOf({ models, meaning }: Pick<Domain, 'models' | 'meaning'>) {
   return { models: () => models, embedder: () => meaning.embedder() };
 }
 
-/** More than any test asks for: the clock stands still, so no bucket is filled again. */
+/** More than any test requests: the clock stands still, so that buckets are never refilled. */
 const AMPLE = {
   read: 60_000,
   write: 60_000,
@@ -29,8 +29,8 @@ const AMPLE = {
 };
 
 /**
- * The REST interface on a real socket, with the pipeline behind it once `run` was called, and one user, whose ID token
- * goes with every request that names no other credential.
+ * Opens the REST interface on a real socket with one user, whose ID token is sent unless another credential is given.
+ * The pipeline starts with `run`.
  */
 export async function openRest(t: ExecutionContext, openStorage?: Parameters<typeof openDomain>[1]) {
   const domain = await openDomain(t, openStorage);
@@ -52,7 +52,7 @@ export async function openRest(t: ExecutionContext, openStorage?: Parameters<typ
   const url = `http://127.0.0.1:${port}`;
   const jobs = createJobs({ storage, clock, log });
 
-  /** Begins to process what has ended; `runs` counts how often a structure was made. */
+  /** Starts processing ended conversations; `runs` counts the structures made. */
   function run(providers: NamedUnderstanding[] = [PLAIN]) {
     const counted = { runs: 0 };
     const understand = createUnderstand({ providers: () => providers, log });
@@ -71,7 +71,7 @@ export async function openRest(t: ExecutionContext, openStorage?: Parameters<typ
     return counted;
   }
 
-  /** Resolves when so many conversations have been processed from now on. */
+  /** Resolves when this many more conversations have been processed. */
   function processed(count: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     let left = count;
@@ -99,7 +99,7 @@ export async function openRest(t: ExecutionContext, openStorage?: Parameters<typ
     };
   }
 
-  /** The places and kinds of everything that a 422 complains about. */
+  /** Returns the paths and codes of a 422's issues. */
   async function issues(method: string, path: string, body: unknown): Promise<Record<string, string>> {
     const answer = await send(method, path, body);
     t.is(answer.status, 422, JSON.stringify(answer.body));

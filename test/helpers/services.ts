@@ -6,9 +6,10 @@ import { loadConfig, type Overrides } from '../../config/load.ts';
 import { type App, createApp, openStorage } from '../../core/app.ts';
 import type { Clock } from '../../core/contract/model.ts';
 import { createLog, type Log } from '../../core/runtime/log.ts';
+import type { Catalogue } from '../../core/system/models.ts';
 import { indiscretions, keptLog } from './discretion.ts';
 
-/** A whole server on a free port, with a real database in a directory of its own, and one account. */
+/** A complete server on a free port, with a real database in its own directory, and one account. */
 export interface TestServer {
   app: App;
   url: string;
@@ -16,8 +17,10 @@ export interface TestServer {
   userId: string;
   /** With the scopes `listen` and `conversations:read`. */
   key: string;
-  /** A request with the key; the parsed body. */
+  /** Sends a request with the key and parses the body. */
   get(path: string): Promise<{ status: number; body: unknown }>;
+  /** Its log at level trace; empty if the test brought its own log. */
+  lines: readonly string[];
   stop(): Promise<void>;
 }
 
@@ -27,21 +30,19 @@ export function countingStt(options: Record<string, unknown> = {}) {
   return { stt: ['counting'], plugins: { counting: { use, ...options } } };
 }
 
-/**
- * Made before any thread: each pipes its output to this process's, with a listener for errors on it, and the first log
- * adds one. Beyond ten, Node would warn.
- */
+/** Created before any thread: each thread adds error listeners to this process's output, and Node warns beyond ten. */
 const silent = createLog({ level: 'silent', format: 'json' });
 
-/** Limits of plugins for a machine that is busy with other tests. */
+/** Time limits of plugins for a machine busy with other tests. */
 export const UNHURRIED = { importMs: 600_000, setupMs: 600_000, undoMs: 60_000 };
 
 interface Surroundings {
+  catalogue?: () => Promise<Catalogue>;
   clock?: Clock;
   log?: Log;
 }
 
-/** The recogniser of tests, out of order from `begin` to `end`. */
+/** The tests' recogniser, failing from `begin` to `end`. */
 export async function failingStt(t: ExecutionContext) {
   const dir = await mkdtemp(join(tmpdir(), 'earshot-outage-'));
   t.teardown(() => rm(dir, { recursive: true }));
@@ -49,14 +50,14 @@ export async function failingStt(t: ExecutionContext) {
   return { ...countingStt({ outage }), begin: () => writeFile(outage, ''), end: () => rm(outage) };
 }
 
-/** A data directory as a first start leaves it, without an account. */
+/** Prepares a data directory as a first start leaves it, without an account. */
 export async function prepareData(dataDir: string): Promise<void> {
   const loaded = loadConfig({ env: {}, cwd: tmpdir(), overrides: { dataDir } });
   const app = await createApp({ loaded, log: silent });
   await app.stop();
 }
 
-/** One that ends with its test. */
+/** Builds a server that stops with its test. */
 export async function openServer(
   t: ExecutionContext,
   overrides: Overrides = {},
@@ -68,8 +69,8 @@ export async function openServer(
 }
 
 /**
- * Its directory goes when it stops, unless the caller brought one. Stopping it rejects where its log shows a credential, or
- * anything that it holds of people.
+ * Its directory is removed when it stops, unless the caller brought one. Stopping rejects if the log contains a
+ * credential or personal data.
  */
 export async function buildServer(
   overrides: Overrides = {},
@@ -83,7 +84,10 @@ export async function buildServer(
   });
   const { log, lines } = keptLog();
   const app = await createApp({ loaded, log, serving: true, pluginLimits: UNHURRIED, ...surroundings });
+  let isStopped = false;
   const stop = async () => {
+    if (isStopped) return;
+    isStopped = true;
     await app.stop();
     const { storage, close } = await openStorage({ loaded, log: silent });
     const shown = await indiscretions(lines, storage).finally(close);
@@ -100,6 +104,7 @@ export async function buildServer(
     dataDir,
     userId: owner.id,
     key,
+    lines,
     stop,
     async get(path) {
       const response = await fetch(new URL(path, url), { headers: { Authorization: `Bearer ${key}` } });

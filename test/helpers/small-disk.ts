@@ -4,16 +4,18 @@ import { type FileHandle, open, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A disk of its own that can be filled. */
+/** A small mounted disk that can be filled. */
 export interface SmallDisk {
   dir: string;
-  /** Takes all the room that there is on it, but for so much. */
+  /** Fills the disk, except for this many bytes. */
   fill(leaveBytes?: number): Promise<void>;
   empty(): Promise<void>;
   unmount(): void;
 }
 
-/** Null where it is not allowed to mount one. */
+export const HOW_TO_GET_A_DISK = 'This account cannot mount one: run the tests as root, with CAP_SYS_ADMIN.';
+
+/** Null if mounting is not permitted. */
 export function mountSmallDisk(bytes: number): SmallDisk | null {
   const dir = mkdtempSync(join(tmpdir(), 'earshot-disk-'));
   const ballast = join(dir, 'ballast');

@@ -1,12 +1,15 @@
-/** Sounds for tests, 16 kHz mono, the same for the same seed. Levels are peaks in dB of full scale unless said otherwise. */
+/**
+ * Sounds for tests, 16 kHz mono, always the same for a seed. Levels are peaks in dB of full scale unless stated
+ * otherwise.
+ */
 import { readFileSync } from 'node:fs';
 import { parseWav, SAMPLE_RATE } from '../../core/audio/pcm.ts';
 
 export type Sound = Int16Array<ArrayBuffer>;
-/** A sound as numbers of any size; `atPeak` and `atRms` bring it to a level. */
+/** A sound of arbitrary amplitude; `atPeak` and `atRms` set its level. */
 type Shape = Float64Array<ArrayBuffer>;
 
-/** A generator of numbers from -1 to 1 (mulberry32). */
+/** Creates a random number generator from -1 to 1 (mulberry32). */
 export function random(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -72,12 +75,12 @@ export function pluckedString(seconds: number, hz: number, everySeconds = 1, see
   });
 }
 
-/** Scaled so that the loudest sample is `db` below (negative) full scale. */
+/** Scales the sound so that its loudest sample is `db` (negative) relative to full scale. */
 export function atPeak(db: number, sound: ArrayLike<number>): Sound {
   return scale(sound, (32767 * 10 ** (db / 20)) / peak(sound));
 }
 
-/** Scaled so that the mean loudness is `db` below (negative) full scale; what is over is cut off. */
+/** Scales the sound so that its mean loudness is `db` (negative) relative to full scale, and clips it. */
 export function atRms(db: number, sound: ArrayLike<number>): Sound {
   return scale(sound, (32767 * 10 ** (db / 20)) / rms(sound));
 }
@@ -98,7 +101,7 @@ function scale(sound: ArrayLike<number>, factor: number): Sound {
   return Int16Array.from(sound, value => Math.max(-32768, Math.min(32767, Math.round(value * factor))));
 }
 
-/** The sum; the second is repeated or cut to the length of the first. */
+/** Adds two sounds; the second one is repeated or cut to the length of the first. */
 export function mix(first: Sound, second: Sound): Sound {
   return Int16Array.from(first, (sample, index) =>
     Math.max(-32768, Math.min(32767, sample + (second[index % second.length] ?? 0))),
@@ -115,7 +118,7 @@ export function join(...parts: Sound[]): Sound {
   return whole;
 }
 
-/** Speech of a fixture, `test/fixtures/<name>.wav`. */
+/** Reads the recording `test/fixtures/<name>.wav`. */
 export function speech(name: string): Sound {
   return parseWav(readFileSync(new URL(`../fixtures/${name}.wav`, import.meta.url))).samples;
 }

@@ -19,14 +19,14 @@ const Connection: new (
 ) => Database = require('better-sqlite3');
 
 /**
- * Opens a database by the server's own copy of SQLite. A second copy in one process, as `node:sqlite` is, does not see
- * the locks of the first: each overwrites what the other writes.
+ * Opens a database with the server's copy of SQLite. A second copy in one process, such as `node:sqlite`, ignores the
+ * first one's locks, so that each would overwrite the other's changes.
  */
 export function openDatabase(file: string, options?: { readonly: true }): Database {
   return new Connection(file, options);
 }
 
-/** Runs statements that change a database. Waits, without holding the thread, while a server in this process writes. */
+/** Runs statements that change a database. Waits asynchronously while a server in this process writes. */
 export async function changeDatabase(file: string, sql: string): Promise<void> {
   const database = new Connection(file, { timeout: 0 });
   try {

@@ -17,7 +17,7 @@ const realClock: Clock = {
   },
 };
 
-/** Builds the context of a storage plugin; silent unless told otherwise. */
+/** Builds the context of a storage plugin, silent by default. */
 export function storageContext(changes: Partial<StorageContext> = {}): StorageContext {
   return {
     log: pino({ level: 'silent' }),
@@ -32,7 +32,7 @@ export interface OpenStorage {
   close(): Promise<void>;
 }
 
-/** The storage of the file, as it is: not migrated. */
+/** Opens the storage of a file without migrating it. */
 export async function openStorage(
   file: string,
   changes: Partial<StorageContext> = {},
@@ -48,7 +48,7 @@ export async function openStorage(
   }
 }
 
-/** A migrated file that new ones are copied from: migrating each would take half the time of many tests. */
+/** A migrated file to copy from: migrating each one would take half the time of many tests. */
 let pattern: Promise<string> | undefined;
 
 async function makePattern(): Promise<string> {

@@ -1,27 +1,36 @@
-/** Recognition servers on real WebSockets, written from their public documents. They know SPEECH. */
+/** Recognition servers on real WebSockets, written from their public documents. They recognise SPEECH. */
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { hear } from './known-speech.ts';
+import { untrusted } from './local-server.ts';
 
 export type Protocol = 'vosk' | 'custom-stt' | 'deepgram';
-/** Fault of the server. */
-export type Fault = 'mute' | 'deaf' | 'garbage' | 'huge' | 'refuses' | 'hangs-up';
+/** Fault of the server. `goes-away` and `ends-early` close at the first audio, `ends-unanswered` at its end. */
+export type Fault =
+  | 'mute'
+  | 'deaf'
+  | 'garbage'
+  | 'huge'
+  | 'refuses'
+  | 'hangs-up'
+  | 'goes-away'
+  | 'ends-early'
+  | 'ends-unanswered';
 
 export interface SttServer {
   url: string;
   port: number;
   fault: Fault | null;
-  /** Request of each connection, in order. */
+  /** Upgrade request of each connection, in order. */
   requests: { url: URL; headers: IncomingMessage['headers'] }[];
   /** Text messages of clients, in order. */
   said: string[];
-  /** Cuts the connection that carries audio now, or the next that does. */
+  /** Cuts the connection that carries audio, or the next one that does. */
   crash(): void;
-  /** Resolves when a text message of a client contains this. */
+  /** Resolves once a client's text message contains this. */
   heard(part: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -29,18 +38,15 @@ export interface SttServer {
 interface Caller {
   socket: WebSocket;
   pcm: Buffer[];
-  /** Bytes of utterances that are over. */
+  /** Bytes of earlier utterances. */
   before: number;
 }
-
-const TLS = new URL('../fixtures/tls/', import.meta.url);
 
 export async function startSttServer(
   protocol: Protocol,
   { tls = false, port = 0 }: { tls?: boolean; port?: number } = {},
 ): Promise<SttServer> {
-  const pem = (name: string) => readFileSync(new URL(name, TLS));
-  const http = tls ? createTlsServer({ key: pem('key.pem'), cert: pem('certificate.pem') }) : createServer();
+  const http = tls ? createTlsServer(untrusted) : createServer();
   const upgrades = new WebSocketServer({ noServer: true });
   const callers: Caller[] = [];
   const watchers = new Set<() => void>();
@@ -109,6 +115,8 @@ export async function startSttServer(
     }
     if (server.fault === 'garbage') caller.socket.send('no JSON at all');
     if (server.fault === 'huge') caller.socket.send(' '.repeat(1024 * 1024 + 1));
+    if (server.fault === 'goes-away') caller.socket.close(1001);
+    if (server.fault === 'ends-early') caller.socket.close(1000);
     if (server.fault !== null) return;
     if (protocol === 'vosk') caller.socket.send('{"partial" : ""}');
     if (protocol === 'deepgram') caller.socket.send(results(caller, 'not yet', false));
@@ -118,6 +126,7 @@ export async function startSttServer(
   function text(caller: Caller, said: string): void {
     server.said.push(said);
     for (const look of [...watchers]) look();
+    if (server.fault === 'ends-unanswered' && /eof|Finalize/.test(said)) caller.socket.close(1000);
     if (server.fault !== null) return;
     const { socket } = caller;
     const heard = hear(Buffer.concat(caller.pcm));

@@ -1,10 +1,7 @@
-/**
- * Whether tests are to use all they have: `npm run torture -- --tests`. Those that repeat something very often, and
- * prove little more each time, do less of it in `npm test`.
- */
+/** Whether tests run in full: `npm run torture -- tests`. Tests with many repetitions do fewer in `npm test`. */
 export const isThorough = process.env.EARSHOT_THOROUGH === '1';
 
-/** How often, or how much. */
+/** Number of repetitions, or amount of data. */
 export function amount(usual: number, thorough: number): number {
   return isThorough ? thorough : usual;
 }

@@ -27,9 +27,9 @@ const HEADS = 2;
 const INNER = 32;
 const CONTEXT = 4096;
 
-/** Tokens that it prefers in any context, best first. */
+/** Tokens preferred in any context, best first. */
 const LIKED = ['</s>', '"', ']', '}', ':', ',', 't', 'f', 'n', '1', '{', '[', '▁'];
-/** Tokens that it prefers to all of those after another one. */
+/** Tokens preferred after a certain token, before all of the above. */
 const FOLLOWS: readonly [before: string, next: string][] = [
   ['"', 'r'],
   ['r', 'e'],
@@ -41,7 +41,7 @@ const FOLLOWS: readonly [before: string, next: string][] = [
 
 const idOf = new Map(TOKENS.map(([text], id) => [text, id]));
 
-/** How much each token is wanted after each other: rows are what comes next. */
+/** Preference of each token after each other one; a row for each next token. */
 function preferences(): Float32Array {
   const output = new Float32Array(TOKENS.length * WIDTH);
   const set = (before: number, next: number, wish: number) => {
@@ -51,8 +51,8 @@ function preferences(): Float32Array {
     for (const [rank, text] of LIKED.entries()) set(before, idOf.get(text) ?? 0, 1 - rank / LIKED.length);
   for (const [before, next] of FOLLOWS) set(idOf.get(before) ?? 0, idOf.get(next) ?? 0, 2);
   for (const text of ['r', 'e']) set(idOf.get(text) ?? 0, END, 0);
-  set(idOf.get('d') ?? 0, END, 3); // where nothing holds it to a form
-  set(idOf.get('<0x0A>') ?? 0, idOf.get('r') ?? 0, 2); // what its template ends with
+  set(idOf.get('d') ?? 0, END, 3); // when no grammar constrains it
+  set(idOf.get('<0x0A>') ?? 0, idOf.get('r') ?? 0, 2); // the end of its chat template
   return output;
 }
 
@@ -62,7 +62,7 @@ function embeddings(): Float32Array {
   return table;
 }
 
-/** Writes it, and resolves when it is there. */
+/** Writes the model file. */
 export async function writeTinyModel(path: string): Promise<void> {
   await writeFile(path, Buffer.concat(file()));
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { startLocalServer } from './local-server.ts';
 
-/** One translation that was asked for, in the words of its service. */
+/** A requested translation, in the service's terms. */
 export interface AskedTranslation {
   path: string;
   authorization: string | undefined;
@@ -11,7 +11,7 @@ export interface AskedTranslation {
 export interface TranslationServer {
   url: string;
   asked: AskedTranslation[];
-  /** Another way to answer. */
+  /** Answers requests; replaceable. */
   translate: (asked: AskedTranslation, response: ServerResponse) => void | Promise<void>;
   close(): Promise<void>;
 }

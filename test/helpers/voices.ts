@@ -7,7 +7,7 @@ import { writeVoiceModel } from '../plugins/speakers/voice-model.ts';
 import { temporaryDirectory } from './domain.ts';
 import { join as joined, silence } from './sound.ts';
 
-/** Waits for a speaker model as long as a busy machine needs: 400 ms is its limit. */
+/** A clock that waits for a speaker model as long as a busy machine needs, where core waits 400 ms. */
 export const patient: Clock = {
   now: () => Date.now(),
   sleep: (ms, signal) => sleep(ms === 400 ? 600_000 : ms, undefined, signal ? { signal } : {}),
@@ -16,13 +16,19 @@ export const patient: Clock = {
 export const VOICES = ['slt-1', 'slt-2', 'rms-1', 'rms-2', 'awb-1', 'awb-2', 'annie-1'] as const;
 export type VoiceName = (typeof VOICES)[number];
 
-/** A sentence by a synthetic voice: flite's slt, rms and awb, espeak-ng's female ("annie"); none of it made the model. */
+/**
+ * A sentence spoken by a synthetic voice: flite's slt, rms and awb, espeak-ng's female ("annie"); none was used to
+ * train the model.
+ */
 export function sentence(name: VoiceName): Int16Array<ArrayBuffer> {
   const wav = readFileSync(new URL(`../fixtures/voices/${name}.wav`, import.meta.url));
   return new Int16Array(Uint8Array.from(wav.subarray(44)).buffer);
 }
 
-/** Likenesses of the tests' model on these voices: at least 0.83 for one voice, at most 0.54 for two. */
+/**
+ * Thresholds for the tests' model on these voices, whose likeness is at least 0.83 for one voice and at most 0.54 for
+ * two.
+ */
 const LIKENESSES = { sameVoice: 0.68, namedVoice: 0.75 };
 
 /** Options of `sherpa-speakers` for the tests' model, which the real extractor loads. */
@@ -32,7 +38,7 @@ export async function voiceModelOptions(t: Pick<ExecutionContext, 'teardown'>) {
   return { file, sha256, ...LIKENESSES };
 }
 
-/** Twelve seconds of one voice, as somebody records it for a speech profile. */
+/** Twelve seconds of one voice, as recorded for a speech profile. */
 export function profileRecording(voice: 'slt' | 'rms'): Int16Array<ArrayBuffer> {
   const pause = silence(0.6);
   const parts = [sentence(`${voice}-1`), pause, sentence(`${voice}-2`), pause];

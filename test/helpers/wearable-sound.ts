@@ -6,11 +6,11 @@ import { readWav } from '../../bridge/simulator/wav.ts';
 
 const FIXTURES = new URL('../fixtures/', import.meta.url).pathname;
 const SAMPLE_RATE = 16_000;
-/** Requests of libopus. */
+/** Control requests of libopus. */
 const SET_BITRATE = 4002;
 const SET_VBR = 4006;
 
-/** Somebody speaks, 16 kHz. */
+/** Speech at 16 kHz. */
 export const speech = await readWav(`${FIXTURES}tomorrow.wav`);
 
 function soundOf(frames: readonly Uint8Array[], frameMs: number): Sound {

@@ -1,4 +1,4 @@
-/** Words of `heard` that differ from `said`, as a share of those said: insertions, deletions and substitutions. */
+/** Returns inserted, missing and substituted words divided by the number of words in `said`. */
 export function wordErrorRate(said: string, heard: string): number {
   const [a, b] = [wordsOf(said), wordsOf(heard)];
   let row = b.map((_, i) => i + 1);

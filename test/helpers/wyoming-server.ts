@@ -8,10 +8,10 @@ interface Event {
   payload: Buffer;
 }
 
-/** A connection, as the server sees it. */
+/** A connection, seen from the server. */
 export interface Caller {
   socket: Socket;
-  /** Received events, in order; of audio-chunk only the first. */
+  /** Received events in order, with only the first of consecutive audio-chunk events. */
   events: { type: string; data: Record<string, unknown> }[];
   pcm: Buffer[];
   closed: Promise<void>;
@@ -22,11 +22,11 @@ export interface WyomingServer {
   callers: Caller[];
   /** Answer to `describe`. */
   info: unknown;
-  /** Another way to answer an event; true: done, nothing else is to happen. */
+  /** Handles an event; true suppresses the normal answer. */
   intercept: (event: Event, caller: Caller) => boolean;
-  /** Resolves to the first connection, of those to come too, on which such an event has come. */
+  /** Resolves to the first connection, past or future, that has received such an event. */
   called(type: string): Promise<Caller>;
-  /** Cuts the connection that carries audio now, or the next that does. */
+  /** Cuts the connection that carries audio, or the next one that does. */
   crash(): void;
   close(): Promise<void>;
 }
@@ -42,14 +42,17 @@ export function wyomingInfo(models: { name: string; languages: string[]; install
   };
 }
 
-/** An event's bytes, as the protocol's own library writes it. */
+/** Encodes an event as the protocol's own library does. */
 export function wyomingEvent(type: string, data?: unknown): Buffer {
   const body = Buffer.from(data === undefined ? '' : JSON.stringify(data));
   const header = { type, version: '1.8.0', ...(body.length > 0 ? { data_length: body.length } : {}) };
   return Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), body]);
 }
 
-/** A server that speaks the Wyoming protocol on a real TCP socket. It knows SPEECH, and hangs up once it has answered. */
+/**
+ * A server that speaks the Wyoming protocol on a real TCP socket. It recognises SPEECH, and closes the connection after
+ * its answer.
+ */
 export async function startWyomingServer(listenOn = 0): Promise<WyomingServer> {
   const waiting: { type: string; resolve: (caller: Caller) => void }[] = [];
   let crashing = false;
@@ -107,12 +110,12 @@ export async function startWyomingServer(listenOn = 0): Promise<WyomingServer> {
   }
 }
 
-/** Resolves however it ends. */
+/** Resolves when the socket is closed, for any reason. */
 function closeOf(socket: Socket): Promise<void> {
   return new Promise(resolve => socket.once('close', () => resolve()));
 }
 
-/** Bytes to events. */
+/** Decodes bytes into events. */
 function createReader() {
   let pending: Buffer = Buffer.alloc(0);
 

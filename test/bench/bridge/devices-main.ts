@@ -1,20 +1,21 @@
 /**
- * Simulated pendants, and what hears them: `alone` the Bluetooth library and a listener that does nothing, `whole` the
- * bridge's way from notification to core. Both hold the simulation, so what the bridge costs is the difference.
+ * Simulated pendants and their receiver: `alone` is the Bluetooth library with an empty listener, `whole` the
+ * bridge's path from notification to core. Both contain the simulation, so the difference is the bridge's
+ * cost.
  */
 import { pino } from 'pino';
 import { createClock } from '../../../bridge/clock.ts';
-import { startDevices } from '../../../bridge/devices.ts';
+import { startDevices } from '../../../bridge/devices/devices.ts';
 import omi, { OMI_STREAM } from '../../../bridge/drivers/omi.ts';
-import { fixedKey } from '../../../bridge/key.ts';
-import { createRadio } from '../../../bridge/radio.ts';
+import { createNobleRadio } from '../../../bridge/radios/noble/radio.ts';
 import { createController } from '../../../bridge/simulator/controller.ts';
 import { createFrames, type Frames } from '../../../bridge/simulator/frames.ts';
 import { createPendant } from '../../../bridge/simulator/pendant.ts';
 import { simulatedNoble } from '../../../bridge/simulator/simulator.ts';
 import { readWav } from '../../../bridge/simulator/wav.ts';
-import { openSpool } from '../../../bridge/spool.ts';
-import { startUplink } from '../../../bridge/uplink.ts';
+import { openSpool } from '../../../bridge/spool/spool.ts';
+import { fixedKey } from '../../../bridge/uplink/key.ts';
+import { startUplink } from '../../../bridge/uplink/uplink.ts';
 
 export interface DevicesPlan {
   what: 'alone' | 'whole';
@@ -42,13 +43,13 @@ process.once('message', async (plan: DevicesPlan) => {
         clock,
       }),
     );
-  const radio = createRadio({ log, clock, load: simulatedNoble(controller) });
+  const radio = createNobleRadio({ log, clock, load: simulatedNoble(controller) });
   if (plan.what === 'alone') await listenAlone(radio, plan.devices);
   else await listenWhole(radio, plan);
   process.send?.({ event: 'streaming' });
 });
 
-/** All frames beforehand: encoding is the pendant's work. */
+/** All frames are encoded beforehand, as encoding is the pendant's work. */
 async function encoded(): Promise<Frames> {
   const recording = new URL('../../../bridge/simulator/recording.wav', import.meta.url);
   const frames = createFrames(await readWav(recording.pathname), OPUS_FS320);
@@ -56,7 +57,7 @@ async function encoded(): Promise<Frames> {
   return frames;
 }
 
-type Radio = ReturnType<typeof createRadio>;
+type Radio = ReturnType<typeof createNobleRadio>;
 
 async function listenAlone(radio: Radio, devices: number): Promise<void> {
   const { service, characteristic } = OMI_STREAM.audio;

@@ -4,26 +4,26 @@ import { user } from '../../../plugins/kit/suites/storage/rows.ts';
 import type { Dialect } from '../../../plugins/storage/sql/dialect.ts';
 import { idOf } from '../lists/many.ts';
 
-/** Rows of one statement, in a transaction of its own. */
+/** Rows per statement, each in its own transaction. */
 const CHUNK = 50_000;
 const SECOND_MS = 1000;
 const NOW = Date.UTC(2026, 0, 1);
-/** Other users, and how many of the rows each of them has, too. */
+/** Number of other users, and their share of the rows. */
 const OTHERS = 19;
 const SHARE = 0.01;
 
 export const OWNER = idOf(1);
-/** Webhooks that each user's rows went to, in turn: half of them are of an app each. */
+/** Webhooks to which each user's rows went in turn; half of them belong to an app each. */
 const TARGETS = 20;
 export const APPS = TARGETS / 2;
 export const targetOf = (number: number) => idOf(1000 + (number % TARGETS));
-/** App of the target with this number, which is smaller. */
+/** App of the target with this number, which is the smaller one. */
 export const appOf = (number: number) => idOf(2000 + (number % APPS));
 
-/** Rows of each 101 with these states; the others were delivered. */
+/** Rows with these states out of each 101; the others were delivered. */
 const RARE = { failed: 2, dropped: 2 };
 
-/** So many deliveries of one user among 20, oldest first, with an attempt each. */
+/** Creates this many deliveries of one user among 20, oldest first, with an attempt each. */
 export async function addDeliveries(storage: Storage, dialect: Dialect, count: number): Promise<void> {
   for (let number = 1; number <= OTHERS + 1; number++) await storage.users.insert(user(idOf(number)));
   const series = dialect.locksRows ? POSTGRES : SQLITE;
@@ -35,9 +35,9 @@ export async function addDeliveries(storage: Storage, dialect: Dialect, count: n
   }
 }
 
-/** How a database counts, and writes a number as the end of an id. */
+/** SQL of a database for a series, and for a number padded to the end of an id. */
 interface Series {
-  /** In each transaction. */
+  /** Run in each transaction. */
   before?: string;
   from: string;
   hex(number: string): string;
@@ -48,7 +48,7 @@ const SQLITE: Series = {
   hex: number => `printf('%012x', ${number})`,
 };
 const POSTGRES: Series = {
-  before: 'set local session_replication_role = replica', // foreign keys are not looked at, row by row
+  before: 'set local session_replication_role = replica', // foreign keys are not checked row by row
   from: 'with series (n) as (select * from generate_series(cast(? as bigint), ?))',
   hex: number => `lpad(to_hex(${number}), 12, '0')`,
 };
@@ -78,7 +78,7 @@ async function addSome(db: Knex, { before, from, hex }: Series, userId: string, 
   });
 }
 
-/** Body of a conversation of few words. */
+/** Body of a short conversation. */
 const BODY = JSON.stringify({
   structured: {
     title: 'Planning the budget',

@@ -1,4 +1,4 @@
-/** Where deliveries go: `/at-once` is answered at once, `/never` is not answered at all. */
+/** Target of deliveries: `/at-once` answers at once, `/never` never answers. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,7 @@
-/** All that delivers, on a database of its own, and less and less of it; says how long it took for so many. */
+/**
+ * The whole delivery on its own database, and smaller and smaller parts of it; reports the time for a number
+ * of deliveries.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { Pool } from 'undici';
@@ -26,7 +29,7 @@ const WAYS = [
 ] as const;
 export type Way = (typeof WAYS)[number];
 
-/** As the first argument. */
+/** Given as the first argument. */
 export interface SubjectPlan {
   file: string;
   url: string;
@@ -47,7 +50,7 @@ export interface SubjectSaid {
 
 const USER = 'u';
 const SEGMENTS = 20;
-/** Concurrent requests per webhook, as the deliverer has them. */
+/** Concurrent requests per webhook, as in the deliverer. */
 const AT_ONCE = 8;
 const AT_A_TIME = 50;
 
@@ -79,7 +82,7 @@ const outbound = createOutbound({ allowHosts: ['127.0.0.1'], clock });
 const { webhook }: Capabilities = conversationCreated.setup();
 const type = webhook as WebhookType; // it has one
 
-/** Resolves when so many are delivered. */
+/** Resolves after this many deliveries. */
 async function untilDelivered(count: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let left = count;
@@ -110,7 +113,7 @@ async function untilDelivered(count: number): Promise<void> {
   await service.stop();
 }
 
-/** Conversations that are over, as nobody has been told of yet. */
+/** Creates ended conversations that no webhook has received yet. */
 async function converse(count: number): Promise<Conversation[]> {
   const all: Conversation[] = [];
   for (let left = count; left > 0; left -= AT_A_TIME)
@@ -134,7 +137,7 @@ interface Post {
   body: string;
 }
 
-/** Builds the requests that webhooks would get for so many events. */
+/** Builds the requests that webhooks would get for this many events. */
 async function postsOf(count: number): Promise<Post[]> {
   const posts: Post[] = [];
   const owner = await storage.users.get(USER);

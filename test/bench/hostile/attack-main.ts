@@ -1,4 +1,4 @@
-/** A process that attacks, or sends as much as an honest client would; it is ended from outside. */
+/** A process that attacks, or sends as much as an honest client would, until it is killed. */
 import type { AttackPlan, AttackTold } from './attack.ts';
 import { attackOf } from './attacks.ts';
 

@@ -1,4 +1,4 @@
-/** Types of an attack of the bench `hostile`. */
+/** Types of an attack of the benchmark `hostile`. */
 
 /** A server with an account for the attacker. */
 export interface Target {
@@ -14,7 +14,7 @@ export interface Target {
   appSecret: string;
 }
 
-/** Counts an outcome, by its name: shows that the attack was carried out. */
+/** Counts an outcome by name, which shows that the attack was carried out. */
 export type Count = (what: string) => void;
 
 export type Kind = 'attack' | 'honest';
@@ -25,11 +25,11 @@ export interface Attack {
   title: string;
   /** Settings of the server in addition to the defaults. */
   config?: Record<string, unknown>;
-  /** Stores the data that it needs, before the measurement; in the quick form less of it. */
+  /** Stores the required data before the measurement; less of it in the quick form. */
   prepare?(target: Target, run: { kind: Kind; quick: boolean }): Promise<void>;
   /** Attacks until the process ends. Handles and counts errors of its connections. */
   attack(target: Target, count: Count): Promise<unknown>;
-  /** Sends as many requests, bytes or messages in the same time, in the way of an honest client. */
+  /** Sends as many requests, bytes or messages in the same time, like an honest client. */
   honest(target: Target, count: Count): Promise<unknown>;
 }
 

@@ -1,4 +1,4 @@
-/** Attacks on the REST interface that once blocked the server or exhausted its memory. */
+/** Attacks on the REST API that once blocked the server or exhausted its memory. */
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -146,13 +146,13 @@ async function send(
   try {
     const answer = await fetch(new URL(path, url), { method, headers, ...(body && { body }) });
     count(String(answer.status));
-    for await (const _ of answer.body ?? []); // as fast as it comes
+    for await (const _ of answer.body ?? []); // as fast as it arrives
   } catch {
     count('cut off');
   }
 }
 
-/** One request on a connection of its own, byte by byte as it is given. */
+/** One request on its own connection, sent byte by byte as given. */
 function raw(
   url: string,
   line: string,
@@ -184,7 +184,7 @@ function dial(url: string, onConnect: () => void): Socket {
   return socket;
 }
 
-/** Keeps so many connections open: one that the server closes is opened again. */
+/** Keeps this many connections open: one that the server closes is opened again. */
 async function hold(
   url: string,
   connections: number,
@@ -249,7 +249,7 @@ async function store({ dataDir, userId }: Target, transcripts: Transcripts): Pro
   await close();
 }
 
-/** Merges each pair and splits it again, at an early segment: nearly all of them move each time. */
+/** Merges each pair and splits it again at an early segment, so that nearly all segments move each time. */
 function mergeOn(target: Target, count: Count): Promise<unknown> {
   return Promise.all(
     Array.from({ length: MERGING }, async (_, pair): Promise<void> => {

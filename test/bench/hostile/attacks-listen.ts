@@ -17,7 +17,7 @@ const EMPTY = encodeFrame({ opcode: OPCODE.binary });
 const EMPTIES = Buffer.concat(Array(10_000).fill(EMPTY));
 const EMPTIES_EVERY_MS = (1000 * EMPTIES.length) / 2_600_000;
 
-/** Times as fast as it is spoken. */
+/** Multiple of real time. */
 const FLOOD_SPEED = 100;
 const FLOODS_A_SECOND = 50;
 
@@ -97,7 +97,7 @@ const customStt = (at: number) => `${deviceOf(at)}&custom_stt=enabled`;
 const silent = () => {};
 const speak = (socket: Socket) => repeat(AUDIO, AUDIO_EVERY_MS)(socket);
 
-/** Sends what was recorded while there was no connection: as many bytes as the attack sends, in the way of an honest client. */
+/** Sends stored audio like an honest client after an interruption: as many bytes as the attack sends. */
 function catchUp(speed: number) {
   return repeat(noise(speed / FLOODS_A_SECOND), 1000 / FLOODS_A_SECOND);
 }
@@ -162,7 +162,7 @@ function drained(socket: Socket): Promise<void> {
   });
 }
 
-/** Keeps so many connections open: reopens one that the server closes or refuses. */
+/** Keeps this many connections open: reopens one that the server closes or refuses. */
 async function hold(
   { url, key }: Target,
   connections: number,

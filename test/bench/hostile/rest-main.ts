@@ -1,4 +1,4 @@
-/** A REST client that asks for a page of conversations at an even pace, whether answers come or not. */
+/** A REST client that requests a page of conversations at a fixed rate, whether or not answers arrive. */
 import { Agent, get } from 'node:http';
 
 export interface RestPlan {
@@ -11,9 +11,9 @@ export type RestTold =
   | { event: 'asked' }
   | {
       event: 'answered';
-      /** From the moment that a request was due to the end of its answer, in ms, of those due since `begin`. */
+      /** Time from a request's due time to the end of its answer in ms, of requests due since `begin`. */
       latencies: number[];
-      /** Requests without an answer of status 200. */
+      /** Requests without a response of status 200. */
       failures: number;
     };
 

@@ -5,13 +5,13 @@ import { conversation, idOf } from '../lists/many.ts';
 
 export interface Transcripts {
   conversations: number;
-  /** In each conversation. */
+  /** Per conversation. */
   segments: number;
   textChars: number;
 }
 
 const SENTENCE = 'Tea at seven, said Eve, and the garden gets less. ';
-/** A statement of SQLite takes a limited number of rows. */
+/** An SQLite statement accepts a limited number of rows. */
 const ROWS_AT_ONCE = 250;
 
 /** Stores completed conversations of a user with their transcripts, the first conversation as number 1. */

@@ -1,6 +1,7 @@
 /**
- * The floor of a request: a bare Koa, or a bare Fastify, with the one prepared statement that it is, and the same JSON.
- * No credential is asked for, no parameter checked. What is posted is inserted in a transaction, as durable as core's.
+ * The minimum for a request: a bare Koa, or a bare Fastify, with one prepared statement and the same JSON. No
+ * credential is required, no parameter checked. A posted row is inserted in a transaction, as durable as
+ * core's.
  */
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
@@ -16,7 +17,7 @@ export interface FloorPlan {
   userId: string;
 }
 
-/** The parts that are used here: neither package brings types. */
+/** Types of the parts used here, as neither package has any. */
 interface Sqlite {
   pragma(source: string): unknown;
   prepare(sql: string): { reader: boolean; all(...values: Value[]): Row[]; run(...values: Value[]): unknown };
@@ -33,7 +34,7 @@ const pg: Pg = require('pg');
 
 interface Database {
   read(sql: string, values: Value[]): Promise<Row[]>;
-  /** In a transaction of its own, on disk when it resolves. */
+  /** In its own transaction, on disk when it resolves. */
   write(sql: string, values: Value[]): Promise<void>;
 }
 

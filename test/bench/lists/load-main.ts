@@ -1,4 +1,4 @@
-/** Asks the same thing over a few kept connections, each time the answer has come, and counts. */
+/** Repeats a request over a few persistent connections, each time the answer has arrived, and counts. */
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { percentile } from '../benchmark.ts';
@@ -9,7 +9,7 @@ export interface Counted {
   perSecond: number;
   p50Ms: number;
   p99Ms: number;
-  /** Answers in all, also before it counted. */
+  /** All answers, also those before counting. */
   all: number;
 }
 
@@ -22,7 +22,7 @@ export interface RequestPlan {
 }
 
 const CONNECTIONS = 4;
-/** It goes on until it has so many: processor time is told in steps of 10 ms. */
+/** Continues until there are this many, as processor time is reported in steps of 10 ms. */
 const LEAST_ANSWERS = 50;
 
 process.once('message', async (plan: RequestPlan) => {
@@ -42,7 +42,7 @@ process.once('message', async (plan: RequestPlan) => {
 });
 
 /**
- * A client of as little cost as possible: of an answer it reads the status and the length.
+ * A client with minimal cost: it reads only status and length of an answer.
  * @param answered gets the milliseconds of each answer
  */
 function ask({ port, request, key }: RequestPlan, answered: number[]): void {

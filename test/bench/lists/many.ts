@@ -2,11 +2,11 @@ import type { Knex } from 'knex';
 import type { ActionItem, Conversation, Memory } from '../../../core/contract/model.ts';
 import { ActionItems, Conversations, Folders, Memories, Users } from '../../../plugins/storage/sql/models.ts';
 
-/** Rows of one statement; SQLite takes at most 500 of them. */
+/** Rows per statement; SQLite accepts at most 500. */
 const CHUNK = 250;
 const MINUTE_MS = 60_000;
 const NOW = Date.UTC(2026, 0, 1);
-/** Other users, and how many of the rows each of them has, too. */
+/** Number of other users, and their share of the rows. */
 const OTHERS = 19;
 const SHARE = 0.05;
 
@@ -20,7 +20,7 @@ const ROWS = {
     ActionItems.fromJson(actionItem(userId, number)).$toDatabaseJson(),
 };
 
-/** So many conversations, memories and action items of one user among 20. */
+/** Creates this many conversations, memories and action items of one user among 20. */
 export async function addRows(db: Knex, userId: string, count: number): Promise<void> {
   const folder = Folders.fromJson({
     ...{ id: idOf(0), userId, name: 'Work', description: null, color: '#3B82F6', icon: '💼' },
@@ -124,7 +124,7 @@ function memory(userId: string, number: number): Memory {
   };
 }
 
-/** Every second is due some day, every third is done. */
+/** Every second one has a due date, every third is done. */
 function actionItem(userId: string, number: number): ActionItem {
   const createdAt = NOW + number * MINUTE_MS;
   const completed = number % 3 === 0;
@@ -138,6 +138,7 @@ function actionItem(userId: string, number: number): ActionItem {
     dueAt: number % 2 === 0 ? createdAt + 60 * MINUTE_MS : null,
     completedAt: completed ? createdAt + MINUTE_MS : null,
     conversationId: null,
+    segmentId: null,
     locked: false,
   };
 }

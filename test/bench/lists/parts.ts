@@ -1,9 +1,10 @@
-/** Measures the parts of a request in core: the time of each when it runs alone, in this process. */
+/** Measures the parts of a request in core: the time of each in isolation, in this process. */
 
 import type { Storage } from '../../../core/contract/plugin.ts';
 import { createCredentials } from '../../../core/domain/accounts/credentials.ts';
 import { createIdentities } from '../../../core/domain/accounts/identities.ts';
 import { createKeys } from '../../../core/domain/accounts/keys.ts';
+import { createSessions } from '../../../core/domain/accounts/sessions.ts';
 import { createUsers } from '../../../core/domain/accounts/users.ts';
 import { createConversations } from '../../../core/domain/conversations/conversations.ts';
 import { createActionItems } from '../../../core/domain/tasks/action-items.ts';
@@ -14,7 +15,7 @@ import { createEvents } from '../../../core/runtime/events.ts';
 import { storageContext } from '../../helpers/storage.ts';
 import { percentile } from '../benchmark.ts';
 
-/** Taken apart: a list, a single row, and one that is made. */
+/** Requests that are measured in parts: a list, a single row, and a created one. */
 export const PARTED = ['listConversations', 'getConversation', 'createActionItem'] as const;
 export const PAGE = { limit: 25, offset: 0 };
 const SHOWN = { statuses: ['completed' as const], discarded: false, locked: false, ...PAGE };
@@ -31,13 +32,19 @@ export interface PartsPlan {
   times: number;
 }
 
-/** Milliseconds of the parts of one request, for each that is taken apart. */
+/** Milliseconds per part of a request, for each request measured in parts. */
 export async function partsOf(plan: PartsPlan): Promise<Record<string, number>[]> {
   const { storage, userId, key, id, limits, times } = plan;
   const { clock } = storageContext();
   const identities = createIdentities(() => ({ working: [], missing: [] })); // an API key needs none
   const events = createEvents();
-  const users = createUsers({ storage, clock, identities, events });
+  const users = createUsers({
+    storage,
+    clock,
+    identities,
+    sessions: createSessions({ storage, clock, events }),
+    events,
+  });
   const credentials = createCredentials({
     users,
     keys: createKeys({ storage, clock, events }),
@@ -82,7 +89,7 @@ export async function partsOf(plan: PartsPlan): Promise<Record<string, number>[]
   return taken;
 }
 
-/** Measures the median of so many runs, after compilation. */
+/** Measures the median of this many runs, after compilation. */
 export async function medianMs(work: () => unknown, times: number): Promise<number> {
   const took: number[] = [];
   for (let i = 0; i < times * 2; i++) {

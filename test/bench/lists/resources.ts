@@ -1,23 +1,23 @@
-/** Resources to list: for each kind of row the statements and the JSON of the floor, and the requests. */
+/** Resources to list: for each kind of row the floor's statements and JSON, and the requests. */
 import { randomUUIDv7 } from 'node:crypto';
 import type { Conversation } from '../../../core/contract/model.ts';
 import { conversationJson } from '../../../core/domain/conversations/conversation-json.ts';
 
 export type Value = string | number | boolean | null;
-/** As the drivers give it: a flag is 0 or 1 on SQLite, and a bigint is text on Postgres. */
+/** As returned by the drivers: a flag is 0 or 1 on SQLite, and a bigint is text on Postgres. */
 export type Row = Record<string, Value>;
 export type Draft = Record<string, unknown>;
 
 export interface Resource {
   path: string;
   table: string;
-  /** The page that it is asked for. */
+  /** Path of the page. */
   limit: number;
   order: string;
-  /** Beside the user's id. */
+  /** In addition to the user's id. */
   shown: string;
   toJson(row: Row): object;
-  /** Body to post, and the row that it becomes; absent: nothing is posted. */
+  /** Body to post, and the resulting row; absent: nothing is posted. */
   draft?: Draft;
   toRow?(draft: Draft, userId: string): Row;
 }
@@ -103,11 +103,11 @@ export const RESOURCES = [CONVERSATIONS, MEMORIES, ACTION_ITEMS];
 export interface Request {
   name: string;
   path: string;
-  /** Posted; absent: a GET. */
+  /** Body of a POST; absent: a GET. */
   body?: string;
 }
 
-/** @param id of one that is there */
+/** @param id of an existing row */
 export function requestsOf({ path, limit, draft }: Resource, id: string, offset: number): Request[] {
   const short = path.slice(path.lastIndexOf('/'));
   const limits = path === CONVERSATIONS.path ? [limit, 100] : [limit];

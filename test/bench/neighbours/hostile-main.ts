@@ -1,4 +1,4 @@
-/** Clients that attack: each connects, speaks a little, breaks the protocol of the socket, and comes again. */
+/** Attacking clients: each connects, speaks a little, violates the WebSocket protocol, and reconnects. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { closing, encodeFrame, type Frame, OPCODE, openRawListen } from '../../helpers/raw-socket.ts';
 
@@ -6,7 +6,7 @@ export interface HostilePlan {
   url: string;
   key: string;
   clients: number;
-  /** From one attack of a client to its next, at least. */
+  /** Minimum time between two attacks of a client. */
   everyMs: number;
 }
 

@@ -4,7 +4,7 @@ import words from '../../../plugins/embedder/words/index.ts';
 
 export interface Corpus {
   dimensions: number;
-  /** So many vectors of length 1, one after the other. */
+  /** Yields this many vectors of length 1. */
   memories(count: number, seed: number): AsyncIterable<Float32Array>;
   queries(count: number, seed: number): Promise<Float32Array[]>;
 }
@@ -13,7 +13,7 @@ export const CORPORA = { words: ofWords, clusters: ofClusters } as const;
 
 const AT_ONCE = 256;
 
-// ── sentences, by the embedder that comes along ─────────────────────────────────────────────────────────────────────
+// ── sentences, with the built-in embedder ───────────────────────────────────────────────────────────────────────────
 
 const WHO = split(
   'Anna,her brother Tom,the neighbour,Dr. Okafor,my manager,our daughter Mia,his wife,grandmother,the new colleague,Ben,aunt Rosa,the landlord,coach Lee,an old friend from Oslo,the plumber,their son,Priya,uncle Jorge,the teacher,Sam',
@@ -28,7 +28,7 @@ const HOW = split(
   'every morning,since university,in October,at the weekend,after work,with the children,because of a bad knee,near the river,for ten years,in Edinburgh,on the phone,before breakfast,at the hospital,last winter,during the holidays,for the first time,on doctor’s orders,with great patience,in the city centre,every second Tuesday,together with the neighbours,without much luck,in the mountains,next spring,on the farm,for a birthday,by accident,at 7 o’clock,in 1998,on the way to Berlin',
 );
 
-/** So many memory-like sentences, some at a time. */
+/** Yields this many memory-like sentences, in batches. */
 export function* sentences(count: number, seed: number): Generator<string[]> {
   const pick = picker(seed);
   const sentence = () => `${pick(WHO)} ${pick(DOES)} ${pick(WHAT)} and ${pick(WHAT)} ${pick(HOW)}`;
@@ -59,7 +59,7 @@ function ofWords(): Corpus {
 
 export async function embedderOf(): Promise<Embedder> {
   const context = { error: (_: string, message: string) => new Error(message) };
-  const { embedder } = await words.setup(context as unknown as Parameters<typeof words.setup>[0]); // it uses no more
+  const { embedder } = await words.setup(context as unknown as Parameters<typeof words.setup>[0]); // it uses only this
   if (!embedder) throw new Error('words embeds nothing');
   return embedder;
 }
@@ -68,12 +68,12 @@ function split(list: string): string[] {
   return list.split(',');
 }
 
-// ── numbers, as larger models make them ─────────────────────────────────────────────────────────────────────────────
+// ── vectors as of larger models ─────────────────────────────────────────────────────────────────────────────────────
 
 const DIMENSIONS = 384;
 const TOPICS = 2000;
 
-/** Two topics each, with noise; all lean to one side, and the first dimensions tell more than the last. */
+/** Two topics each, with noise; all share a bias, and earlier dimensions have more weight. */
 function ofClusters(): Corpus {
   const normal = normalsOf(randomOf(1));
   const weight = Float32Array.from({ length: DIMENSIONS }, (_, at) => 1 / Math.sqrt(1 + at / 20));
@@ -100,14 +100,14 @@ function ofClusters(): Corpus {
   };
 }
 
-// ── chance ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── random numbers ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 function picker(seed: number): (list: readonly string[]) => string {
   const random = randomOf(seed);
   return list => list[Math.floor(random() * list.length)] ?? '';
 }
 
-/** From 0 to below 1. */
+/** In the range from 0 to below 1. */
 function randomOf(seed: number): () => number {
   let state = (seed * 2_654_435_761) >>> 0;
   return () => {

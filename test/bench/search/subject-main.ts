@@ -1,4 +1,6 @@
-/** One way to search, in a process of its own: the embedded index, or the floor, which compares with every vector. */
+/**
+ * One way to search, in a separate process: the embedded index, or the floor, which compares every vector.
+ */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { VectorItem } from '../../../core/contract/plugin.ts';
@@ -7,11 +9,11 @@ import { exact, index, type Subject } from './subjects.ts';
 
 export interface SearchPlan {
   kind: 'exact' | 'index';
-  /** Else the vectors are there already. */
+  /** False: the vectors already exist. */
   fills: boolean;
   corpus: keyof typeof CORPORA;
   dataDir: string;
-  /** Memories of the one user who searches. */
+  /** Memories of the user who searches. */
   memories: number;
   /** Memories of each other user. */
   others: number;
@@ -26,7 +28,7 @@ export interface Filled {
   fileMb: number;
 }
 
-/** All queries once. */
+/** All queries, once. */
 export interface Searched {
   event: 'searched';
   ms: number[];

@@ -1,4 +1,4 @@
-/** Ways to find what is near. */
+/** Ways to find the nearest vectors. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { PluginContext, VectorItem } from '../../../core/contract/plugin.ts';
@@ -27,7 +27,7 @@ export async function index({ dimensions }: Pick<Corpus, 'dimensions'>, dataDir:
     },
   };
   const options = sqliteVectors.options(z).parse({});
-  const setUp = sqliteVectors.setup as (given: unknown) => ReturnType<typeof sqliteVectors.setup>; // it uses no more
+  const setUp = sqliteVectors.setup as (given: unknown) => ReturnType<typeof sqliteVectors.setup>; // it uses only this
   const { vectors } = await setUp({ ...context, options });
   const space = { name: 'memories.bench', dimensions };
   const signal = new AbortController().signal;
@@ -37,7 +37,7 @@ export async function index({ dimensions }: Pick<Corpus, 'dimensions'>, dataDir:
   };
 }
 
-/** All in one array of floats, and nothing else in the way. */
+/** All in one array of floats, without any overhead. */
 export function exact({ dimensions }: Pick<Corpus, 'dimensions'>, count: number): Subject {
   const all = new Float32Array(count * dimensions);
   const scores = new Float32Array(count);

@@ -1,4 +1,4 @@
-/** Search of memories as the interface has it: by words and by meaning at once, in a process of its own. */
+/** Search of memories as in the API: by words and by meaning, in a separate process. */
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Embedder, Storage, VectorIndex } from '../../../core/contract/plugin.ts';
@@ -12,7 +12,7 @@ import { exact, index, OWNER, type Subject } from './subjects.ts';
 
 export interface WholePlan {
   dataDir: string;
-  /** Memories of the one user who searches. */
+  /** Memories of the user who searches. */
   memories: number;
   /** Memories of each other user. */
   others: number;
@@ -23,19 +23,19 @@ export interface WholePlan {
 
 export interface WholeFilled {
   event: 'filled';
-  /** Memories that there are. */
+  /** Number of memories. */
   count: number;
 }
 
-/** All questions once. */
+/** All queries, once. */
 export interface WholeSearched {
   event: 'searched';
   ms: number[];
   /** Processor time of the whole process, per question. */
   cpuMs: number;
-  /** Time of the thread with the sockets, per question. */
+  /** Time of the thread with the sockets, per query. */
   mainMs: number;
-  /** The longest time that nothing else could be done in that thread. */
+  /** Longest time for which that thread was blocked. */
   heldMs: number;
   found: string[][];
 }
@@ -52,7 +52,7 @@ process.on('message', async (message: WholePlan | Kind) => {
   process.send?.({ event: 'filled', count: await fill(message) });
 });
 
-/** Resolves to how many memories there are. */
+/** Resolves to the number of memories. */
 async function fill({ dataDir, memories, others, users }: WholePlan): Promise<number> {
   let count = 0;
   const context = storageContext();

@@ -1,4 +1,6 @@
-/** Garbage collections in another process, through Node's inspector: what is left after one is what is kept. */
+/**
+ * Runs garbage collections in another process through Node's inspector, so that only retained memory remains.
+ */
 import { once } from 'node:events';
 import WebSocket from 'ws';
 
@@ -7,7 +9,7 @@ export interface Collector {
   close(): void;
 }
 
-/** @param port where the process listens, which was started with `--inspect=127.0.0.1:<port>` */
+/** @param port of the process, which was started with `--inspect=127.0.0.1:<port>` */
 export async function openCollector(port: number): Promise<Collector> {
   const answer = await fetch(`http://127.0.0.1:${port}/json/list`);
   const [target] = (await answer.json()) as [{ webSocketDebuggerUrl: string }]; // a process has one

@@ -1,4 +1,4 @@
-/** A recorder that brings in hours at once: one connection, as fast as the server reads. */
+/** A recorder that uploads hours at once: one connection, as fast as the server reads. */
 import { once } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import WebSocket from 'ws';
@@ -9,11 +9,11 @@ export interface SessionPlan {
   url: string;
   key: string;
   minutes: number;
-  /** Part of the time in which somebody speaks. */
+  /** Share of the time with speech. */
   share: number;
 }
 
-/** Utterances that became text, sentences that did not. */
+/** Utterances that became text, and sentences that did not. */
 export interface SessionTold {
   event: 'over';
   texts: number;
@@ -21,7 +21,7 @@ export interface SessionTold {
 }
 
 const MAX_UNSENT_BYTES = 64 * 1024;
-/** A client that says nothing for 90 s is closed, also one that waits for its text. */
+/** A client that is silent for 90 s is disconnected, even if it waits for its text. */
 const KEEP_ALIVE_MS = 30_000;
 
 process.once('message', (plan: SessionPlan) => {

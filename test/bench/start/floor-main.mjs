@@ -1,4 +1,4 @@
-// The least that a server with a database can be: Koa and better-sqlite3, no line of ours.
+// The smallest server with a database: Koa and better-sqlite3, without our code.
 import Database from 'better-sqlite3';
 import Koa from 'koa';
 

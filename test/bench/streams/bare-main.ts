@@ -1,6 +1,6 @@
 /**
- * The floor of a live server: `ws`, one Opus decoder per socket, and nothing else; with `detector` also every window
- * judged by the same speech detector.
+ * The floor of a live server: `ws`, one Opus decoder per socket, and nothing else; with `detector` the same
+ * speech detector also evaluates every window.
  */
 import type { AddressInfo } from 'node:net';
 import { WebSocketServer } from 'ws';

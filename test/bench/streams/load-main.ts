@@ -1,4 +1,4 @@
-/** The load generator: pendants that stream in real time, and when their words came back. */
+/** The load generator: pendants that stream in real time, and the arrival times of their words. */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import WebSocket from 'ws';
@@ -12,21 +12,21 @@ import { FRAME_MS, FRAME_SAMPLES, type Loop, makeLoop } from './speech.ts';
 
 interface Stream {
   socket: WebSocket;
-  /** Packet of the loop with which it begins. */
+  /** Packet of the loop with which it starts. */
   offset: number;
   dueAt: number;
   /** When each packet was sent. */
   sentAt: number[];
-  /** How often the server closed it. */
+  /** Number of disconnects by the server. */
   losses: number;
   /** Received utterances: the sample at which each ended, and its delay after sending. */
   heard: { endSample: number; afterMs: number }[];
 }
 
-/** Utterances nearer to the longest one than this may have been cut at a sample that was long past. */
+/** Utterances within this distance of the longest one may have been cut at a much earlier sample. */
 const MAX_NATURAL_SAMPLES = 26 * SAMPLE_RATE;
 const CONNECT_AT_ONCE = 20;
-/** As the bridge waits before it connects again, but for the last. */
+/** The bridge's reconnect delays, without the last. */
 const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 4000;
 
@@ -122,7 +122,7 @@ function note(stream: Stream, segment: WireSegment): void {
   if (sentAt !== undefined) stream.heard.push({ endSample, afterMs: performance.now() - sentAt });
 }
 
-/** Every stream its packet every 20 ms, each at a moment of its own. */
+/** Each stream sends a packet every 20 ms, at its own phase. */
 function sendOn(streams: readonly Stream[], { packets }: Loop, lags: number[]): () => void {
   let isOver = false;
   const tick = () => {
@@ -147,7 +147,7 @@ function sendNext(stream: Stream, packets: readonly Uint8Array[], lags: number[]
   stream.dueAt += FRAME_MS;
 }
 
-/** Judges the utterances between two moments. */
+/** Evaluates the utterances between two times. */
 function judge(streams: readonly Stream[], loop: Loop, from: number, to: number) {
   const during = (stream: Stream, sample: number) => {
     const at = stream.sentAt[Math.ceil(sample / FRAME_SAMPLES) - 1] ?? Number.NaN;

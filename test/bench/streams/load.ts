@@ -6,16 +6,16 @@ export interface Plan {
   url: string;
   key: string;
   streams: number;
-  /** Part of the time in which each speaks, 0 to 1. */
+  /** Share of the time in which each speaks, 0 to 1. */
   share: number;
-  /** Before it counts, and then. */
+  /** Duration of the warm-up, and of the measurement. */
   warmMs: number;
   measureMs: number;
-  /** Shifts the streams against each other. */
+  /** Phase shift between streams. */
   seed: number;
   /** Languages to speak, distributed over the streams; absent: English. */
   languages?: readonly string[];
-  /** Goes on where the server closes, after a pause, as the bridge does; absent: that is the end. */
+  /** Reconnects after a pause when the server closes, like the bridge; absent: the stream ends. */
   reconnects?: boolean;
 }
 
@@ -23,18 +23,18 @@ export interface Plan {
 export interface Heard {
   /** From sending the last sample of an utterance, hangover included, to its segment, in ms. */
   latencies: number[];
-  /** Sentences that were over and had no segment within TAIL_MS. */
+  /** Sentences that ended without a segment within TAIL_MS. */
   missing: number;
-  /** How late it was itself, in ms, 99th percentile: above some ms it is the generator that is too slow. */
+  /** The generator's own delay in ms, 99th percentile: beyond some ms the generator itself is too slow. */
   lagP99: number;
 }
 
 export type Told = { event: 'begin' } | { event: 'end' } | ({ event: 'heard' } & Heard);
 
-/** After the measurement the streams go on for so long, for what was said at its end. */
+/** Streams continue for this long after the measurement, for the speech at its end. */
 export const TAIL_MS = 2000;
 
-/** Resolves when they have warmed up. */
+/** Resolves after the warm-up. */
 export async function startStreams(bench: Bench, plan: Plan) {
   const child = startProgram(bench, 'load', new URL('./load-main.ts', import.meta.url));
   const begun = nextMessage<Told>(child, 'begin');
@@ -43,7 +43,7 @@ export async function startStreams(bench: Bench, plan: Plan) {
   return { child, end: () => endProcess(child) };
 }
 
-/** Sends in real time from a process of its own. @param on what to do the moment that counting begins and ends */
+/** Sends in real time from a separate process. @param on called when the measurement starts and ends */
 export async function sendStreams(
   bench: Bench,
   plan: Plan,

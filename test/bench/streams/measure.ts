@@ -1,12 +1,12 @@
-/** One load on one server: what it costs, and when words come. */
+/** One load on one server: its cost, and the latency of words. */
 import type { Bench } from '../benchmark.ts';
-import { type Cpu, cpuBetween, cpuOf, memoryOf } from '../processes.ts';
+import { type Cpu, cpuBetween, cpuOf, cpuOfChildren, memoryOf } from '../processes.ts';
 import { type Heard, sendStreams } from './load.ts';
 import type { Subject } from './subjects.ts';
 
 export interface Load {
   streams: number;
-  /** Part of the time in which each speaks, 0 to 1. */
+  /** Share of the time in which each speaks, 0 to 1. */
   share: number;
   seconds: number;
   seed?: number;
@@ -15,6 +15,8 @@ export interface Load {
 export interface Measured extends Heard {
   /** Milliseconds of processor time per second of one stream. */
   cpu: Cpu & { total: number };
+  /** The same for its child processes. */
+  children: number;
   /** MB. */
   rss: number;
 }
@@ -24,15 +26,18 @@ export async function measure(bench: Bench, { url, key, pid }: Subject, load: Lo
   const warmMs = bench.quick ? 500 : 3000;
   let before = cpuOf(pid);
   let after = before;
+  let children = 0;
   let ms = 0;
   const plan = { url, key, streams, share, warmMs, measureMs: seconds * 1000, seed };
   const heard = await sendStreams(bench, plan, {
     begin() {
       before = cpuOf(pid);
+      children = cpuOfChildren(pid);
       ms = performance.now();
     },
     end() {
       after = cpuOf(pid);
+      children = cpuOfChildren(pid) - children;
       ms = performance.now() - ms;
     },
   });
@@ -44,10 +49,13 @@ export async function measure(bench: Bench, { url, key, pid }: Subject, load: Lo
     helpers: per(used.helpers),
     total: per(used.total),
   };
-  return { ...heard, cpu, rss: memoryOf(pid).rss };
+  return { ...heard, cpu, children: per(children), rss: memoryOf(pid).rss };
 }
 
-/** From the end of each utterance, its silence included, to its text, in ms; what became no text was never there. */
+/**
+ * From the end of each utterance, its silence included, to its text, in ms; utterances without text are not
+ * included.
+ */
 export function waitsOf({ latencies, missing }: Heard): number[] {
   return [...latencies, ...Array<number>(missing).fill(Number.POSITIVE_INFINITY)];
 }

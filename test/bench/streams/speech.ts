@@ -3,22 +3,22 @@ import { createFrames } from '../../../bridge/simulator/frames.ts';
 import { parseWav, SAMPLE_RATE } from '../../../core/audio/pcm.ts';
 import { atRms, join, mix, pinkNoise, type Sound, silence, speech } from '../../helpers/sound.ts';
 
-/** A recording that repeats, as opus_fs320 packets. */
+/** A repeating recording, as opus_fs320 packets. */
 export interface Loop {
   packets: Uint8Array[];
-  /** The samples at which its sentences are over. */
+  /** The samples at which its sentences end. */
   ends: number[];
 }
 
 export const FRAME_SAMPLES = 320;
 export const FRAME_MS = 20;
 const OPUS_FS320 = 21;
-/** As between two sentences of one speaker: just enough that each is an utterance of its own. */
+/** As between two sentences of one speaker: just enough to separate utterances. */
 const LEAST_PAUSE_S = 0.7;
-/** A quiet room: digital silence would be cheaper than what any microphone hears. */
+/** A quiet room: digital silence would be cheaper than a real microphone's signal. */
 const ROOM_DB = -65;
 
-/** @param share part of the time in which somebody speaks, 0 to 1 */
+/** @param share of the time with speech, 0 to 1 */
 export function makeLoop(share: number): Loop {
   const parts: Sound[] = share === 0 ? [silence(20)] : [];
   const ends: number[] = [];

@@ -18,11 +18,11 @@ interface Start {
   place?: Place;
   /** Its recognisers. */
   config?: Record<string, unknown>;
-  /** More of its environment. */
+  /** Additional environment variables. */
   env?: Record<string, string>;
 }
 
-/** All of core, unless told otherwise with a recogniser that answers at once. */
+/** The whole core, by default with a recogniser that answers at once. */
 export async function startCore(
   bench: Bench,
   { place = 'subject', config = ANSWERS_AT_ONCE, env = {} }: Start = {},
@@ -37,7 +37,7 @@ export async function startCore(
   return { url, key, pid: process().pid ?? 0 };
 }
 
-/** No more than sockets and decoders; with `detector`, every window of sound is judged too. */
+/** Only sockets and decoders; with `detector`, every window of audio is evaluated too. */
 export async function startBare(bench: Bench, detector: boolean): Promise<Subject> {
   const args = detector ? ['detector'] : [];
   const child = startProgram(bench, 'subject', new URL('./bare-main.ts', import.meta.url), args);
