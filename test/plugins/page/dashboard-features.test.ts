@@ -137,7 +137,7 @@ testInBrowser('when two users change the same goal, no change is lost silently',
   t.deepEqual(await inaccessible(second.page), []);
   t.like(await get(path), { title: 'Read more', unit: 'books' });
   await second.page.getByRole('button', { name: 'Save my version' }).click();
-  await second.page.locator('.goal', { hasText: 'Read slowly' }).waitFor();
+  await second.page.locator('.goal .row-body strong', { hasText: 'Read slowly' }).waitFor();
   t.like(await get(path), { title: 'Read slowly', unit: 'novels', current_value: 2, target_value: 12 });
   for (const { page } of [first, second]) await page.context().close();
 });

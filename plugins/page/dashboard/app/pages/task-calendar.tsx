@@ -65,7 +65,11 @@ export function TaskCalendar() {
                       onClick={() => setDay(key)}
                     >
                       {date.getDate()}
-                      {due > 0 && <span class="count">{due}</span>}
+                      {due > 0 && (
+                        <span class="count" aria-hidden="true">
+                          {due}
+                        </span>
+                      )}
                     </button>
                   );
                 })}
