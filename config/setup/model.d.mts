@@ -13,7 +13,7 @@ export interface Model {
   live?: boolean;
   /** Its text has capitals and punctuation. */
   punctuation?: boolean;
-  /** Per cent of words; null or absent: nobody has measured it. */
+  /** Per cent of words; null or absent: not measured. */
   wordErrors?: number | null;
   files: Record<string, { name: string; url: string; size: number; sha256: string }>;
 }
