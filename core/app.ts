@@ -17,6 +17,7 @@ import { DESCRIBE_JOB, PHOTO_INDEX_JOB } from './domain/photos/photos.ts';
 import { RETENTION_JOB } from './domain/privacy/retention.ts';
 import { RECORDING_JOB } from './domain/recordings/recordings.ts';
 import { EMBED_CHECK_JOB, EMBED_JOB } from './domain/search/embedding.ts';
+import { CLIPS_JOB } from './domain/speech/speech-settings.ts';
 import { NOTICE_JOB, REMINDER_JOB } from './domain/tasks/reminders.ts';
 import type { RateLimits } from './http/rate-limit.ts';
 import { connectionOf } from './listen/connection/parameters.ts';
@@ -265,6 +266,7 @@ function handleJobs({
   voiceAssignments,
   calendarSync,
   retention,
+  clips,
 }: Services) {
   jobs.handle(FINISH_JOB, finish, createGivenUp(conversations));
   jobs.handle(REPROCESS_JOB, reprocess, createReprocessGivenUp({ conversations }));
@@ -276,6 +278,7 @@ function handleJobs({
   jobs.handle(VOICE_JOB, voiceAssignments.run, voiceAssignments.givenUp);
   jobs.handle(PHOTO_INDEX_JOB, createPhotoIndex({ photos }));
   jobs.handle(RETENTION_JOB, retention.run);
+  jobs.handle(CLIPS_JOB, clips.expire);
   jobs.handle(CALENDAR_JOB, calendarSync.sync);
   jobs.handle(EMBED_JOB, embedding.embed);
   jobs.handle(EMBED_CHECK_JOB, embedding.check);
@@ -318,6 +321,7 @@ function keepUp(services: Services, rateLimits: RateLimits | undefined) {
       retention: services.retention.nightly,
       accesses: services.accesses.prune,
       photos: photos.sweep,
+      clips: services.clips.nightly,
       recordings: recordings.prune,
       updates: services.updates.check,
       voiceAssignments: services.voiceAssignments.prune,

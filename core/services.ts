@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { environment, type LoadedConfig, recognisersOf, sttNames } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
+import { encodeOpusFile, loadOgg } from './audio/opus-file.ts';
 import { backupSettings, createBackups } from './backup/backups.ts';
 import type { Clock } from './contract/model.ts';
 import type { Storage } from './contract/plugin.ts';
@@ -57,8 +58,7 @@ import { createCompareMemories } from './domain/memories/memory-comparison.ts';
 import { createChannelAddresses } from './domain/notifications/channel-addresses.ts';
 import { createDaySummaries } from './domain/notifications/day-summaries.ts';
 import { createNotifications } from './domain/notifications/notifications.ts';
-import { createPhotoFiles } from './domain/photos/photo-files.ts';
-import { createPhotos } from './domain/photos/photos.ts';
+import { createPhotos, PHOTO_FILES } from './domain/photos/photos.ts';
 import { createPictures } from './domain/photos/pictures.ts';
 import { createAccesses } from './domain/privacy/accesses.ts';
 import { createListening } from './domain/privacy/listening.ts';
@@ -66,6 +66,7 @@ import { createRetention } from './domain/privacy/retention.ts';
 import { createRecordings } from './domain/recordings/recordings.ts';
 import { createEmbedding } from './domain/search/embedding.ts';
 import { createSearch } from './domain/search/search.ts';
+import { CLIP_FILES, createClips } from './domain/speech/clips.ts';
 import { createKeptAudios } from './domain/speech/kept-audio.ts';
 import { createSpeechSettings } from './domain/speech/speech-settings.ts';
 import { createTranslations } from './domain/speech/translations.ts';
@@ -74,6 +75,7 @@ import { createVoices } from './domain/speech/voices.ts';
 import { createActionItems } from './domain/tasks/action-items.ts';
 import { createDueNotices } from './domain/tasks/due-notices.ts';
 import { createGoals } from './domain/tasks/goals.ts';
+import { createUserFiles } from './domain/user-files.ts';
 import { minuteOf, zoneOfMachine } from './domain/wall-clock.ts';
 import { createNotificationLimit, createRateLimits } from './http/rate-limit.ts';
 import { createServer } from './http/server.ts';
@@ -303,14 +305,18 @@ function createDomain(foundation: Foundation) {
   const weeklyReview = createWeeklyReviews({ storage, notifications, clock });
   const devices = createDevices({ storage, clock, events, notifications });
 
-  const photoFiles = createPhotoFiles(join(config.dataDir, 'photos'));
+  const photoFiles = createUserFiles(join(config.dataDir, 'photos'), PHOTO_FILES);
+  const clipFiles = createUserFiles(join(config.dataDir, 'clips'), CLIP_FILES);
   const pictures = createPictures({ clock });
   const conversations = createConversations({
     storage,
     clock,
     events,
     sources: config.sources,
-    removePhotoFiles: photoFiles.remove,
+    async removeFiles(userId, ids) {
+      await photoFiles.remove(userId, ids.photos);
+      await clipFiles.remove(userId, ids.clips);
+    },
   });
   const marks = createMarks({ storage, clock, events });
   const photos = createPhotos({
@@ -340,7 +346,6 @@ function createDomain(foundation: Foundation) {
       remove: path => rm(path, { force: true }),
     },
   });
-  const keptAudios = createKeptAudios({ storage, dir: quarantineOf(config) });
   const recordingFiles = createRecordingFiles(
     join(config.dataDir, 'recordings'),
     config.listen.spool.minFreeBytes,
@@ -351,7 +356,26 @@ function createDomain(foundation: Foundation) {
     sources: conversations.sources,
     files: recordingFiles,
   });
-  const speechSettings = createSpeechSettings({ storage });
+  const speechSettings = createSpeechSettings({
+    storage,
+    clock,
+    async checkCanKeep() {
+      await loadOgg();
+    },
+  });
+  const clips = createClips({
+    storage,
+    speechSettings,
+    files: clipFiles,
+    encode: encodeOpusFile,
+    async checkDisk() {
+      if ((await freeBytes(config.dataDir)) < config.listen.spool.minFreeBytes)
+        throw new AppError('storage_full', 'The disk of the server has no room for it');
+    },
+    clock,
+    log: logOf('clips'),
+  });
+  const keptAudios = createKeptAudios({ storage, clips, dir: quarantineOf(config) });
   const translations = createTranslations({
     storage,
     speechSettings,
@@ -442,6 +466,7 @@ function createDomain(foundation: Foundation) {
     installed: apps.installed,
     async forgetFiles(userId, ids) {
       await photoFiles.removeAll(userId);
+      await clipFiles.removeAll(userId);
       await recordingFiles.removeAll(userId);
       await removeQuarantined(quarantineOf(config), ids);
       await removeFinalPass(finalPassOf(config), ids);
@@ -482,6 +507,7 @@ function createDomain(foundation: Foundation) {
     marks,
     photos,
     keptAudios,
+    clips,
     recordingFiles,
     recordings,
     speechSettings,
@@ -603,7 +629,8 @@ export function orphanedAudioOf({ config, logOf, storage }: Services): OrphanedA
 /** Creates the live side and the HTTP server over it. */
 export function createServing(services: Services, spool: Spool, orphaned: OrphanedAudio) {
   const { config, clock, logOf, plugins, storage, metrics, events, conversations } = services;
-  const { host, database, state, credentials, delivery, listening, vocabularies, photos, voices } = services;
+  const { host, database, state, credentials, delivery, listening, vocabularies, photos, voices, clips } =
+    services;
   const { rateLimits: limits } = config;
   const log = logOf('listen');
   const quarantine = createQuarantine({
@@ -645,6 +672,7 @@ export function createServing(services: Services, spool: Spool, orphaned: Orphan
     recognisers: plugins.recognisers,
     images,
     voices,
+    clips,
     vocabularies,
   });
   const rateLimits = limits.enabled ? createRateLimits({ storage, clock, limits }) : undefined;

@@ -65,8 +65,5 @@ function opus(): (frame: Int16Array) => Uint8Array {
     sample_rate: SAMPLE_RATE,
     application: 'restricted_lowdelay',
   });
-  encoder.bitrate = 32000;
-  encoder.vbr = true;
-  encoder.complexity = 3;
   return frame => encoder.encode(frame);
 }

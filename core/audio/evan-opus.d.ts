@@ -13,7 +13,10 @@ declare module '@evan/opus/wasm/index.mjs' {
   }
   export class Encoder {
     constructor(format: Format & { application: 'voip' | 'audio' | 'restricted_lowdelay' });
+    /** 16-bit samples of one frame to a packet, in memory that is used again. */
     encode(samples: Int16Array): Uint8Array<ArrayBuffer>;
+    /** Sends a control request of libopus, by its number: sets a value, or without one gets it. */
+    ctl(request: number, value?: number): number;
     drop(): void;
   }
 }

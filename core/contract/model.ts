@@ -458,6 +458,21 @@ export interface SpeechSettings {
   translateTo: string | null;
   /** Whether voices are told apart, where the operator has set that up. */
   labelVoices: boolean;
+  /** Days for which audio is kept after it became text; null: it is deleted at once. */
+  keepAudioDays: number | null;
+}
+
+/** Audio of one utterance, kept at the wish of its owner. Its file lies beside the database. */
+export interface Clip {
+  id: string;
+  userId: string;
+  conversationId: string;
+  /** When its first sample was recorded, epoch ms. */
+  startedAt: number;
+  durationMs: number;
+  /** Size of its file. */
+  bytes: number;
+  createdAt: number;
 }
 
 /** Moment of a conversation that its owner wants to remember. */

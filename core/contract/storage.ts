@@ -10,6 +10,7 @@ import type {
   ChannelAddress,
   ChatMessage,
   ChatSession,
+  Clip,
   Conversation,
   ConversationStatus,
   Delivery,
@@ -151,6 +152,7 @@ export interface Stores {
   segments: SegmentStore;
   photos: PhotoStore;
   marks: MarkStore;
+  clips: ClipStore;
   recordings: RecordingStore;
   streams: StreamStore;
   claims: ClaimStore;
@@ -500,6 +502,23 @@ export interface MarkStore {
   moveAll(userId: string, fromConversation: string, toConversation: string, since?: number): Promise<void>;
   /** Resolves to whether there was one. */
   remove(userId: string, id: string): Promise<boolean>;
+}
+
+/** They go with their conversation. */
+export interface ClipStore {
+  /** Rejects with `not_found` when the conversation is not there (any more). */
+  insert(clip: Clip): Promise<void>;
+  get(userId: string, id: string): Promise<Clip | null>;
+  /** Lists clips of one conversation from an instant on, by `startedAt`, ties by id. */
+  list(userId: string, conversationId: string, page: { since: number; limit: number }): Promise<Clip[]>;
+  /** Finds clips by id, in no particular order. At most 1000 ids. */
+  some(userId: string, ids: string[]): Promise<Clip[]>;
+  /** All of one conversation, or those from `since` on (`startedAt`), are another one's from now on. */
+  moveAll(userId: string, fromConversation: string, toConversation: string, since?: number): Promise<void>;
+  /** Lists clips that began before an instant, the oldest first. */
+  expired(userId: string, before: number, limit: number): Promise<Clip[]>;
+  /** At most 1000 ids. */
+  remove(userId: string, ids: readonly string[]): Promise<void>;
 }
 
 export interface StreamStore {

@@ -76,7 +76,16 @@ export class StoredFile {
   readonly version: string;
   /** ASCII only. */
   readonly fileName: string;
-  constructor({ handle, bytes, version, fileName }: Pick<StoredFile, keyof StoredFile>) {
+  /** Where the type of the route leaves it open. */
+  readonly type: string | undefined;
+  constructor({
+    handle,
+    bytes,
+    version,
+    fileName,
+    type,
+  }: Omit<StoredFile, 'type'> & { type?: string | undefined }) {
+    this.type = type;
     this.handle = handle;
     this.bytes = bytes;
     this.version = version;
@@ -85,7 +94,7 @@ export class StoredFile {
 }
 
 /** Kinds of responses that are not JSON: `handle` resolves to an `EventStream`, or bytes in one of three forms. */
-export type AnswerType = 'text/event-stream' | 'image/jpeg' | 'application/zip' | 'audio/wav';
+export type AnswerType = 'text/event-stream' | 'image/jpeg' | 'application/zip' | 'audio/*';
 
 /** One operation of the interface as data: enough to serve and to describe it. */
 type RouteSpec<

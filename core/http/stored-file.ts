@@ -11,8 +11,8 @@ interface Span {
 /** Sends a file, or the one part of it that the client asks for. */
 export function sendStoredFile(
   context: Pick<Context, 'set' | 'body' | 'get' | 'res' | 'status' | 'length' | 'method'>,
-  type: string,
-  { handle, bytes, version, fileName }: StoredFile,
+  routeType: string,
+  { handle, bytes, version, fileName, type = routeType }: StoredFile,
 ): void {
   const { res } = context;
   const tag = `"${version}"`;

@@ -2,6 +2,7 @@ import type { Clock, User } from '../contract/model.ts';
 import type { VadProvider } from '../contract/plugin.ts';
 import type { Connected, Conversations } from '../domain/conversations/conversations.ts';
 import type { Listening } from '../domain/privacy/listening.ts';
+import type { Clips } from '../domain/speech/clips.ts';
 import type { Voices } from '../domain/speech/voices.ts';
 import { linkedAbort } from '../runtime/deadline.ts';
 import type { EventBus } from '../runtime/events.ts';
@@ -40,6 +41,7 @@ export interface SessionDeps {
   finalPass?: FinalPass | undefined;
   /** Absent: voices are not told apart. */
   voices?: Voices | undefined;
+  clips: Pick<Clips, 'areKept' | 'keep'>;
   /** Resolves when nothing else works on this stream; holds it until the claim is released. */
   claim(streamId: string): Promise<Claim>;
   vad(): VadProvider;

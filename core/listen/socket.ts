@@ -87,6 +87,7 @@ interface ListenOptions {
   audio: LiveAudios;
   images: OpenImages;
   voices: Voices;
+  clips: SessionDeps['clips'];
   /** Looked up for each session: a plugin may have been restarted. */
   vad(): VadProvider;
   recognisers(): NamedProvider[];
@@ -179,6 +180,7 @@ export function createListen(options: ListenOptions): Listen {
       audio,
       images,
       voices,
+      clips,
       metrics,
       vad,
       recognisers,
@@ -197,6 +199,7 @@ export function createListen(options: ListenOptions): Listen {
       audio,
       images,
       voices,
+      clips,
       recogniser: ({ userId, language, sttService: wish }, signal, told) =>
         createRecogniser({
           providers: recognisers,

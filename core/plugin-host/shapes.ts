@@ -69,6 +69,7 @@ const STORES = {
     ...(['expired', 'countExpired'] as const),
   ],
   marks: ['insert', 'get', 'list', 'count', 'moveAll', 'remove'],
+  clips: ['insert', 'get', 'list', 'some', 'moveAll', 'expired', 'remove'],
   recordings: ['insert', 'get', 'list', 'waiting', 'update', 'remove', 'prune'],
   streams: ['insert', 'byClientStream', 'get', 'advance', 'update', 'moveAll'],
   claims: ['take'],

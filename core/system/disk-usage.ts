@@ -5,7 +5,7 @@ import type { User } from '../contract/model.ts';
 import { freeBytes } from '../runtime/files.ts';
 
 /** Folders of the data directory that have a folder for each account. */
-const OF_ACCOUNTS = ['photos', 'recordings'] as const;
+const OF_ACCOUNTS = ['photos', 'recordings', 'clips'] as const;
 const DATABASE = /\.db(-wal|-shm)?$/;
 
 export interface DiskUsage {
@@ -14,7 +14,7 @@ export interface DiskUsage {
   /** Folders of the data directory, its databases as `database`, its other files as `files`; the largest first. */
   parts: { name: string; bytes: number }[];
   /** Bytes of the files that an account has beside the database. */
-  accounts: { id: string; name: string; photos: number; recordings: number }[];
+  accounts: { id: string; name: string; photos: number; recordings: number; clips: number }[];
 }
 
 /** @param users every account */
@@ -29,10 +29,10 @@ export function createDiskUsage({ dataDir, users }: { dataDir: string; users: { 
     }
     const accounts: DiskUsage['accounts'] = [];
     for (const { id, name } of await users.list()) {
-      const [photos = 0, recordings = 0] = await Promise.all(
+      const [photos = 0, recordings = 0, clips = 0] = await Promise.all(
         OF_ACCOUNTS.map(folder => bytesOf(join(dataDir, folder, id))),
       );
-      accounts.push({ id, name, photos, recordings });
+      accounts.push({ id, name, photos, recordings, clips });
     }
     return {
       freeBytes: await freeBytes(dataDir),

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { pino } from 'pino';
+import { encodeOpusFile } from '../../core/audio/opus-file.ts';
 import type { Clock, Segment } from '../../core/contract/model.ts';
 import type {
   CalendarOutlet,
@@ -59,8 +60,7 @@ import {
 } from '../../core/domain/notifications/channel-addresses.ts';
 import { createDaySummaries } from '../../core/domain/notifications/day-summaries.ts';
 import { createNotifications } from '../../core/domain/notifications/notifications.ts';
-import { createPhotoFiles } from '../../core/domain/photos/photo-files.ts';
-import { createPhotos } from '../../core/domain/photos/photos.ts';
+import { createPhotos, PHOTO_FILES } from '../../core/domain/photos/photos.ts';
 import { createPictures } from '../../core/domain/photos/pictures.ts';
 import { createAccesses } from '../../core/domain/privacy/accesses.ts';
 import { createListening } from '../../core/domain/privacy/listening.ts';
@@ -68,11 +68,13 @@ import { createRetention } from '../../core/domain/privacy/retention.ts';
 import { createRecordings } from '../../core/domain/recordings/recordings.ts';
 import { createEmbedding } from '../../core/domain/search/embedding.ts';
 import { createSearch } from '../../core/domain/search/search.ts';
+import { CLIP_FILES, createClips } from '../../core/domain/speech/clips.ts';
 import { createKeptAudios } from '../../core/domain/speech/kept-audio.ts';
 import { createSpeechSettings } from '../../core/domain/speech/speech-settings.ts';
 import { createVoiceSamples } from '../../core/domain/speech/voice-samples.ts';
 import { createActionItems } from '../../core/domain/tasks/action-items.ts';
 import { createGoals } from '../../core/domain/tasks/goals.ts';
+import { createUserFiles } from '../../core/domain/user-files.ts';
 import { createUploads } from '../../core/http/uploads.ts';
 import { createRecordingFiles } from '../../core/listen/recordings/recording-files.ts';
 import { createSpeechProfiles } from '../../core/listen/recordings/speech-profile.ts';
@@ -120,14 +122,21 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
   const apps = createApps({ storage, clock, events, ...outside });
   const credentials = createCredentials({ users, keys, apps, identities });
   const mediaDir = await temporaryDirectory(t);
-  const files = createPhotoFiles(join(mediaDir, 'photos'));
+  const files = createUserFiles(join(mediaDir, 'photos'), PHOTO_FILES);
+  const clipFiles = createUserFiles(join(mediaDir, 'clips'), CLIP_FILES);
   const pictures = createPictures({ clock });
   t.teardown(pictures.stop);
   const photos = createPhotos({
     ...{ storage, clock, events, files, prepare: pictures.prepare, log: pino({ level: 'silent' }) },
     maxBytesPerUser: 1e9,
   });
-  const conversations = createConversations({ storage, clock, events, removePhotoFiles: files.remove });
+  const conversations = createConversations({
+    ...{ storage, clock, events },
+    async removeFiles(userId, ids) {
+      await files.remove(userId, ids.photos);
+      await clipFiles.remove(userId, ids.clips);
+    },
+  });
   const actionItems = createActionItems({ storage, clock, events });
   const goals = createGoals({ storage, clock });
   const folders = createFolders({ storage, clock });
@@ -185,7 +194,11 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
     installed: apps.installed,
     forgetFiles: async () => {},
   });
-  const speechSettings = createSpeechSettings({ storage });
+  const speechSettings = createSpeechSettings({ storage, clock, async checkCanKeep() {} });
+  const clips = createClips({
+    ...{ storage, speechSettings, clock, log, files: clipFiles, encode: encodeOpusFile },
+    async checkDisk() {},
+  });
   const accesses = createAccesses({ storage, clock, log });
   const voiceless = { speakers: () => null, vad: noSpeech.vad };
   const voiceSamples = createVoiceSamples({ storage, ...voiceless, clock });
@@ -218,6 +231,7 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
     chat: createChat({ storage, ask, sources, notifications, clock }),
     notifications,
     accesses,
+    clips,
     listening: createListening({ storage, clock, events, notifications }),
     retention: createRetention({ storage, accesses, clock, log, conversations, photos, audio: noAudio }),
     channelAddresses: createChannelAddresses({
@@ -274,7 +288,7 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
     }),
     marks: createMarks({ storage, clock, events }),
     photos,
-    keptAudios: createKeptAudios({ storage, dir: join(mediaDir, 'untranscribed') }),
+    keptAudios: createKeptAudios({ storage, clips, dir: join(mediaDir, 'untranscribed') }),
     voiceMessages: createVoiceMessages({ ...noSpeech, clock, log }),
     uploads: createUploads({ dir: join(await temporaryDirectory(t), 'uploads'), minFreeBytes: 0, clock }),
     systemDir,

@@ -15,6 +15,7 @@ import { isId } from '../ids.ts';
 import { MULTI } from '../languages.ts';
 import { type HeardMemory, storeHeardMemoriesIn } from '../memories/heard-memories.ts';
 import { index, indexTitle } from '../search/passages.ts';
+import { ALL_CLIPS } from '../speech/clips.ts';
 import { type HeardProgress, suggestProgressIn } from '../tasks/heard-goals.ts';
 import { settledIn, storeHeardIn } from '../tasks/heard-tasks.ts';
 import { ALL_PHOTOS, createConversationReader } from './conversation-reader.ts';
@@ -90,15 +91,15 @@ export function createConversations({
   clock,
   events,
   sources = [],
-  removePhotoFiles = async () => {},
+  removeFiles = async () => {},
 }: {
   storage: Storage;
   clock: Clock;
   events: EventBus;
   /** Allowed sources in addition to `SOURCES`. */
   sources?: readonly string[];
-  /** Deletes the files of removed photos; absent: there are none. */
-  removePhotoFiles?: (userId: string, ids: readonly string[]) => Promise<void>;
+  /** Deletes the files of removed photos and clips; absent: there are none. */
+  removeFiles?: (userId: string, ids: { photos: string[]; clips: string[] }) => Promise<void>;
 }) {
   const growth = createGrowth();
   const reader = createConversationReader({ storage });
@@ -366,15 +367,13 @@ export function createConversations({
 
   /** Deletes a conversation for good, also a running one: what is said next begins another. `not_found`, `locked`. */
   async function remove(userId: string, id: string): Promise<void> {
-    const photos = await storage.transaction('delete conversation', async tx => {
-      const owned = isId(id) ? await tx.photos.list(userId, id, ALL_PHOTOS) : [];
+    const files = await storage.transaction('delete conversation', async tx => {
+      const photos = isId(id) ? await tx.photos.list(userId, id, ALL_PHOTOS) : [];
+      const clips = isId(id) ? await tx.clips.list(userId, id, { since: 0, limit: ALL_CLIPS }) : [];
       await removeIn(tx, userId, id, clock.now());
-      return owned;
+      return { photos: photos.map(photo => photo.id), clips: clips.map(clip => clip.id) };
     });
-    await removePhotoFiles(
-      userId,
-      photos.map(photo => photo.id),
-    );
+    await removeFiles(userId, files);
     announce({ event: 'conversation.dropped', userId, conversationId: id });
   }
 

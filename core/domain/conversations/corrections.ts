@@ -61,6 +61,9 @@ function isOther(before: Segment, after: Segment): boolean {
   return after.text !== before.text || after.isUser !== before.isUser || after.personId !== before.personId;
 }
 
+/** A clip begins before its first word, by what the gate keeps of the silence. */
+const CLIP_LEAD_MS = 1000;
+
 /**
  * Merges two conversations: transcript, streams and action items of the other one move to this one, each at its time,
  * and the other one is removed. `not_found`, `locked`, `conflict` while one of them is running.
@@ -80,6 +83,7 @@ export async function mergeIn(tx: Stores, { userId, id }: Named, other: string, 
   await tx.streams.moveAll(userId, other, id);
   await tx.photos.moveAll(userId, other, id);
   await tx.marks.moveAll(userId, other, id);
+  await tx.clips.moveAll(userId, other, id);
   await tx.actionItems.moveAll(userId, other, id);
   const memories = [...(into.structured.memories ?? []), ...(await moveSourcesIn(tx, from, async () => id))];
   await moveProgressIn(tx, from, async () => id);
@@ -124,6 +128,7 @@ export async function splitIn(
   await tx.segments.move(userId, id, { to: part.id, seconds: -first.start, since: first });
   await tx.photos.moveAll(userId, id, part.id, part.startedAt ?? 0);
   await tx.marks.moveAll(userId, id, part.id, part.startedAt ?? 0);
+  await tx.clips.moveAll(userId, id, part.id, (part.startedAt ?? 0) - CLIP_LEAD_MS);
   await takeBackHeardIn(tx, conversation, now); // each part is processed as a new conversation
   const placeOf = async (segment = '') => (await tx.segments.get(userId, segment))?.conversationId ?? id;
   await moveProgressIn(tx, conversation, placeOf);

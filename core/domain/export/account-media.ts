@@ -1,4 +1,4 @@
-/** Files of an account that lie beside the database, and are in its archive: photos, and audio that has no text yet. */
+/** Files of an account that lie beside the database, and are in its archive: photos and audio. */
 import { createWriteStream } from 'node:fs';
 import { access, mkdir, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -65,6 +65,13 @@ export function createAccountMedia({
     find: async (_, row) => [`${row.id}${ENDING.exec(String(row.name).toLowerCase())?.[0] ?? ''}`],
     pathOf: (userId, name) => join(folderOf('recordings', userId), name.slice(0, ID_CHARS)),
   };
+  const clips: MediaKind = {
+    ...{ table: 'clips', folder: 'clips', bytes: 'bytes', begins: Buffer.from('OggS') },
+    name: /^[0-9a-f-]{36}\.ogg$/,
+    wanted: (_, found) => (found.length === 1 ? found : null),
+    find: async (_, row) => [`${row.id}.ogg`],
+    pathOf: (userId, name) => join(folderOf('clips', userId), name),
+  };
   /** Utterances at which every recogniser failed. Other streams are not exported. */
   const untranscribed: MediaKind = {
     ...{ table: 'streams', folder: 'untranscribed', begins: Buffer.from('RIFF') },
@@ -76,7 +83,7 @@ export function createAccountMedia({
   };
 
   return {
-    kinds: [photos, recordings, untranscribed],
+    kinds: [photos, recordings, clips, untranscribed],
     /** Why files of such sizes cannot be taken in; null: they can. */
     async refusal(sizes: Iterable<[kind: MediaKind, bytes: number]>): Promise<string | null> {
       let [all, ofPhotos] = [0, 0];
@@ -92,7 +99,7 @@ export function createAccountMedia({
     },
     /** Deletes the files of an account that has nothing but an import. */
     async removeAll(userId: string, streamIds: readonly string[]): Promise<void> {
-      for (const folder of ['photos', 'recordings'])
+      for (const folder of ['photos', 'recordings', 'clips'])
         await rm(folderOf(folder, userId), { recursive: true, force: true });
       for (const id of streamIds)
         for (const name of await untranscribed.find(userId, { id }))

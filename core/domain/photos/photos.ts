@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import type { Clock, Photo } from '../../contract/model.ts';
 import type { Storage } from '../../contract/plugin.ts';
 import { AppError } from '../../runtime/errors.ts';
@@ -7,6 +8,7 @@ import { writable } from '../conversations/edits.ts';
 import { MAX_PHOTOS, reprocessIn } from '../conversations/lifecycle.ts';
 import { isId, newId } from '../ids.ts';
 import { index } from '../search/passages.ts';
+import type { UserFiles } from '../user-files.ts';
 
 /** Durable job that has a photo described; its key is the photo. */
 export const DESCRIBE_JOB = 'photo.describe';
@@ -15,10 +17,12 @@ export const PHOTO_INDEX_JOB = 'photo.index';
 
 /** Delay, so that several descriptions in quick succession are indexed together. */
 const INDEX_AFTER_MS = 2000;
-const SWEPT_AT_ONCE = 500;
 const MAX_DESCRIPTION_CHARS = 2000;
 
+/** Each photo has two files: the full size, and a thumbnail. */
 export type PhotoSize = 'whole' | 'small';
+
+export const PHOTO_FILES: Readonly<Record<PhotoSize, string>> = { whole: '.jpg', small: '.small.jpg' };
 
 /** Result of reading a picture. */
 interface Prepared {
@@ -27,16 +31,6 @@ interface Prepared {
   bytes: number;
   dark: boolean;
   blurred: boolean;
-}
-
-/** Storage of the files. */
-interface Files {
-  place(userId: string, id: string): Promise<Record<PhotoSize, string>>;
-  settle(userId: string): Promise<void>;
-  read(userId: string, id: string, size: PhotoSize): Promise<Buffer>;
-  remove(userId: string, ids: readonly string[]): Promise<void>;
-  users(): Promise<string[]>;
-  ids(userId: string): Promise<string[]>;
 }
 
 export interface PhotoRequest {
@@ -63,7 +57,7 @@ export function createPhotos({
   storage: Storage;
   clock: Clock;
   events: EventBus;
-  files: Files;
+  files: UserFiles<PhotoSize>;
   /** Checks a picture, and writes upright copies in full and small size, without metadata. */
   prepare(request: { from: string; to: string; small: string }): Promise<Prepared>;
   /** Bytes of all photos of one account. */
@@ -135,7 +129,7 @@ export function createPhotos({
   /** The JPEG of a photo. `not_found`. */
   async function read(userId: string, id: string, size: PhotoSize): Promise<Buffer> {
     if (!(await get(userId, id))) throw new AppError('not_found', 'Photo not found');
-    return files.read(userId, id, size).catch((cause: NodeJS.ErrnoException): never => {
+    return readFile(files.pathOf(userId, id, size)).catch((cause: NodeJS.ErrnoException): never => {
       if (cause.code !== 'ENOENT') throw cause;
       throw new AppError('not_found', 'Photo not found', { cause });
     });
@@ -178,18 +172,10 @@ export function createPhotos({
     await storage.transaction('name photos', tx => reprocessIn(tx, conversation, clock.now()));
   }
 
-  /** Removes files without a row: the process ended between the two. */
+  /** Removes files without a row. */
   async function sweep(): Promise<void> {
-    for (const userId of await files.users()) {
-      const ids = (await files.ids(userId)).filter(id => !unsettled.has(id));
-      for (let at = 0; at < ids.length; at += SWEPT_AT_ONCE) {
-        const some = ids.slice(at, at + SWEPT_AT_ONCE);
-        const there = new Set((await storage.photos.some(userId, some)).map(({ id }) => id));
-        const left = some.filter(id => !there.has(id) && !unsettled.has(id));
-        await files.remove(userId, left);
-        if (left.length > 0) log.info({ files: left.length }, 'files of photos that are gone were removed');
-      }
-    }
+    const removed = await files.removeOrphans(storage.photos.some, unsettled);
+    if (removed > 0) log.info({ photos: removed }, 'files of photos that are gone were removed');
   }
 
   return {

@@ -19,10 +19,16 @@ const language = z
   })
   .meta({ examples: ['de'] });
 
+const MAX_AUDIO_DAYS = 36_500;
+
 const SettingsJson = z
   .object({
     translate_to: z.string().nullable().describe('Language into which other languages are translated'),
     label_voices: z.boolean().describe('Whether voices are distinguished, if the operator has set that up'),
+    keep_audio_days: z
+      .int()
+      .nullable()
+      .describe('Days for which audio is kept after it became text; null: it is deleted at once'),
   })
   .meta({ id: 'SpeechSettings' });
 
@@ -32,6 +38,13 @@ const SettingsEdit = someOf({
     .boolean()
     .exactOptional()
     .describe('False: voices are no longer distinguished, and all your voice prints are deleted'),
+  keep_audio_days: z
+    .int()
+    .min(1)
+    .max(MAX_AUDIO_DAYS)
+    .nullable()
+    .exactOptional()
+    .describe('Null: audio is no longer kept, and all that was kept is deleted'),
 }).meta({ id: 'SpeechSettingsEdit', override: { examples: [{ translate_to: 'de' }] } });
 
 /** Settings for speech beyond its transcription. */
@@ -56,10 +69,11 @@ export function speechRoutes(settings: SpeechChoices): Route[] {
       body: SettingsEdit,
       response: SettingsJson,
       handle: async ({ principal: { user }, body }) => {
-        const { translate_to: translateTo, label_voices: labelVoices } = body;
+        const { translate_to: translateTo, label_voices: labelVoices, keep_audio_days: keepAudioDays } = body;
         const changes = {
           ...(translateTo === undefined ? {} : { translateTo }),
           ...(labelVoices === undefined ? {} : { labelVoices }),
+          ...(keepAudioDays === undefined ? {} : { keepAudioDays }),
         };
         return toJson(await settings.change(user.id, changes));
       },
@@ -67,6 +81,6 @@ export function speechRoutes(settings: SpeechChoices): Route[] {
   ];
 }
 
-function toJson({ translateTo, labelVoices }: SpeechSettings): z.input<typeof SettingsJson> {
-  return { translate_to: translateTo, label_voices: labelVoices };
+function toJson({ translateTo, labelVoices, keepAudioDays }: SpeechSettings): z.input<typeof SettingsJson> {
+  return { translate_to: translateTo, label_voices: labelVoices, keep_audio_days: keepAudioDays };
 }

@@ -159,6 +159,7 @@ const Usage = z
           name: z.string(),
           photos_bytes: z.int(),
           recordings_bytes: z.int().describe('Recordings that wait for their text'),
+          clips_bytes: z.int().describe('Audio that the account keeps'),
         }),
       )
       .describe('Files that accounts have beside the database'),
@@ -349,8 +350,8 @@ export function systemRoutes(system: System): Route[] {
         return {
           free_bytes: freeBytes,
           parts,
-          accounts: accounts.map(({ id, name, photos, recordings }) => ({
-            ...{ id, name, photos_bytes: photos, recordings_bytes: recordings },
+          accounts: accounts.map(({ id, name, photos, recordings, clips }) => ({
+            ...{ id, name, photos_bytes: photos, recordings_bytes: recordings, clips_bytes: clips },
           })),
         };
       },

@@ -1,4 +1,5 @@
 import type { Stream, StreamProgress } from '../../contract/model.ts';
+import type { Spoken } from '../../domain/speech/clips.ts';
 import type { linkedAbort } from '../../runtime/deadline.ts';
 import type { Connection } from '../connection/parameters.ts';
 import type { Pause } from '../connection/pause.ts';
@@ -120,6 +121,10 @@ export function openChannel(
     hearing,
     recogniser,
     quarantine: deps.quarantine,
+    clips: {
+      areKept: () => deps.clips.areKept(connection.userId),
+      keep: (spoken: Omit<Spoken, 'userId'>) => deps.clips.keep({ userId: connection.userId, ...spoken }),
+    },
     labeller: deps.voices?.open(connection.userId, { withProfile: connection.withProfile }) ?? null,
     finalPass: () => deps.finalPass?.begin({ ...connection, streamId }) ?? null,
     service,

@@ -1,11 +1,13 @@
-import type { Transcript } from '../../contract/plugin.ts';
+import type { Transcript, Utterance } from '../../contract/plugin.ts';
 import { numberOf, speakerOf } from '../../domain/conversations/segments.ts';
 import { languageOf, MULTI } from '../../domain/languages.ts';
+import type { Spoken } from '../../domain/speech/clips.ts';
 import type { Labelled, Labeller } from '../../domain/speech/voices.ts';
 import { orAborted } from '../../runtime/deadline.ts';
 import type { ListenMetrics } from '../../runtime/metrics.ts';
 import type { Service } from '../connection/service.ts';
 import type { FinalPassOf } from '../recogniser/final-pass.ts';
+import { type Span, samplesOf } from '../recogniser/pieces.ts';
 import type { Quarantine } from '../recogniser/quarantine.ts';
 import type { Recogniser } from '../recogniser/recogniser.ts';
 import type { Thread } from '../thread.ts';
@@ -35,6 +37,8 @@ interface TranscriberOptions {
   finalPass: (() => FinalPassOf | null) | undefined;
   /** Tells voices apart; null: nothing does. */
   labeller: Labeller | null;
+  /** Keeps audio that has become text, where its owner wants that. */
+  clips: ClipsOf;
   service: Service;
   thread: Thread;
   progress: Progress;
@@ -42,10 +46,16 @@ interface TranscriberOptions {
   signal: AbortSignal;
 }
 
+/** Clips of the owner of a stream. */
+export interface ClipsOf {
+  areKept(): Promise<boolean>;
+  keep(spoken: Omit<Spoken, 'userId'>): Promise<void>;
+}
+
 export function createTranscriber(options: TranscriberOptions): Transcriber {
   let { isReplay } = options;
   const { voice, streamId, hearing, recogniser, quarantine, finalPass, service, thread } = options;
-  const { labeller, progress, metrics, signal } = options;
+  const { labeller, clips, progress, metrics, signal } = options;
 
   async function transcribe(entry: Pending) {
     const { utterance } = entry;
@@ -56,13 +66,20 @@ export function createTranscriber(options: TranscriberOptions): Transcriber {
     await thread.touch();
     const again = finalPass?.() ?? null;
     const early = labeller && !voice ? listenEarly(entry, labeller.analyse, signal) : null;
+    const areKept = await clips.areKept();
+    let keeping = Promise.resolve();
     try {
       for await (const { piece, provider } of heard(entry, meter.quarantined)) {
         const heardAt = metrics.now();
         const labelled = early && (await label(piece, early));
+        const span = { startSample: entry.committed, endSample: piece.endSample };
         entry.committed = piece.endSample;
         const segments = await progress.write([pieceOf(piece, provider, labelled)], beganAt);
         const last = segments.at(-1);
+        if (areKept && last) {
+          const spoken = await spokenIn(utterance, span, last.conversationId);
+          keeping = keeping.then(() => clips.keep(spoken)); // the next words do not wait for it
+        }
         if (labelled?.suggestion && last) thread.suggest(labelled.suggestion, last.id);
         meter.sent(provider, heardAt);
         if (again) again.heard(piece.text, provider, segments);
@@ -70,12 +87,19 @@ export function createTranscriber(options: TranscriberOptions): Transcriber {
       }
     } finally {
       early?.end();
+      await keeping;
     }
     meter.done();
     await again?.end(utterance);
     await quarantine.passed(streamId);
     hearing.settle(entry);
     await progress.store();
+  }
+
+  /** Copies the audio of a part of an utterance, before it is released. */
+  async function spokenIn(utterance: Utterance, span: Span, conversationId: string) {
+    const pcm = await samplesOf(utterance, span);
+    return { conversationId, startedAt: Math.round(hearing.timeOf(span.startSample)), pcm };
   }
 
   /** Labels a piece with its speaker. Null: voices are not told apart. */

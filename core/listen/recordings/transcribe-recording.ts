@@ -6,6 +6,7 @@ import type { Connected, Conversations } from '../../domain/conversations/conver
 import { numberOf, speakerOf } from '../../domain/conversations/segments.ts';
 import { languageOf, MULTI } from '../../domain/languages.ts';
 import type { Recordings } from '../../domain/recordings/recordings.ts';
+import type { Clips } from '../../domain/speech/clips.ts';
 import type { Voices } from '../../domain/speech/voices.ts';
 import { AppError, toAppError } from '../../runtime/errors.ts';
 import type { JobHandler } from '../../runtime/jobs.ts';
@@ -30,6 +31,7 @@ interface Deps {
   recordings: Recordings;
   conversations: Conversations;
   voices: Voices;
+  clips: Pick<Clips, 'areKept' | 'keep'>;
   vocabularies: Pick<Vocabularies, 'expected'>;
   /** In the order in which they are asked. */
   recognisers(): NamedProvider[];
@@ -51,7 +53,7 @@ type Measured = Recording & { startedAt: number; durationMs: number };
  * crash it goes on there, and nothing is stored twice.
  */
 export function createTranscribeRecording(deps: Deps) {
-  const { recordings, conversations, voices, vocabularies, vad, clock, log } = deps;
+  const { recordings, conversations, voices, clips, vocabularies, vad, clock, log } = deps;
 
   const run: JobHandler = async ({ payload }, signal) => {
     const recording = await recordings.find(String(payload.userId), String(payload.recordingId));
@@ -204,6 +206,14 @@ export function createTranscribeRecording(deps: Deps) {
         return write({ kind: 'text', piece, provider, utterance }, signal, false);
       }
       spokenUntil = atMs(piece.endSample);
+      if (await clips.areKept(userId)) {
+        const pcm = await samplesOf(utterance, piece);
+        await clips.keep({
+          ...{ userId, pcm },
+          conversationId: conversation.id,
+          startedAt: Math.round(startAt),
+        });
+      }
     }
 
     return {

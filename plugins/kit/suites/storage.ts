@@ -4,6 +4,7 @@ import { actionItemChecks } from './storage/action-items.ts';
 import { appChecks } from './storage/apps.ts';
 import { calendarChecks } from './storage/calendar.ts';
 import { chatChecks } from './storage/chat.ts';
+import { clipChecks } from './storage/clips.ts';
 import { deliveryChecks } from './storage/deliveries.ts';
 import { deviceChecks } from './storage/devices.ts';
 import { folderChecks } from './storage/folders.ts';
@@ -52,6 +53,7 @@ export const storageChecks: readonly StorageCheck[] = [
   ...deviceChecks,
   ...photoChecks,
   ...markChecks,
+  ...clipChecks,
   ...recordingChecks,
   ...speechChecks,
   ...privacyChecks,

@@ -11,6 +11,7 @@ import type {
   ChannelAddress,
   ChatMessage,
   ChatSession,
+  Clip,
   Conversation,
   Delivery,
   DeliveryAttempt,
@@ -233,6 +234,7 @@ export const Segments = table<Segment>({
 });
 
 export const Marks = table<Mark>({ name: 'marks', id: ['user_id', 'id'] });
+export const Clips = table<Clip>({ name: 'clips', id: ['user_id', 'id'] });
 export const Photos = table<Photo>({ name: 'photos', id: ['user_id', 'id'], booleans: ['discarded'] });
 
 export const Recordings = table<Recording>({

@@ -7,6 +7,7 @@ import { attemptStore } from './attempts.ts';
 import { calendarLinkStore } from './calendar.ts';
 import { chatStore } from './chat.ts';
 import { claimStore } from './claims.ts';
+import { clipStore } from './clips.ts';
 import { conversationStore, segmentStore } from './conversations.ts';
 import { deliveryStore } from './deliveries.ts';
 import { deviceStore } from './devices.ts';
@@ -58,6 +59,7 @@ export async function createStorage(
     segments: segmentStore(access),
     photos: photoStore(access),
     marks: markStore(access),
+    clips: clipStore(access),
     recordings: recordingStore(access),
     streams: streamStore(access),
     claims: claimStore(access),

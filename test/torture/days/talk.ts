@@ -77,8 +77,6 @@ export function createTalk({
     sample_rate: SAMPLE_RATE,
     application: 'restricted_lowdelay',
   });
-  encoder.bitrate = 32_000;
-  encoder.complexity = 3;
   const silence = new Int16Array(FRAME);
   const ledger = createLedger(most);
   let count = 0;

@@ -2,6 +2,7 @@ import type {
   AccountSession,
   ActionItem,
   ApiKey,
+  Clip,
   Conversation,
   Folder,
   Goal,
@@ -138,6 +139,19 @@ export function photo(id: string, owner: Conversation, changes: Partial<Photo> =
     bytes: 1000,
     description: null,
     discarded: false,
+    ...changes,
+  };
+}
+
+export function clip(id: string, owner: Conversation, changes: Partial<Clip> = {}): Clip {
+  return {
+    id,
+    userId: owner.userId,
+    conversationId: owner.id,
+    startedAt: NOON,
+    durationMs: 2500,
+    bytes: 7000,
+    createdAt: NOON,
     ...changes,
   };
 }

@@ -10,18 +10,25 @@ export const speechChecks: StorageCheck[] = [
       await users.insert(user('anna'));
       await users.insert(user('ben'));
       assert.equal(await speech.settings('anna'), null);
-      await speech.putSettings({ userId: 'anna', translateTo: 'de', labelVoices: true });
-      await speech.putSettings({ userId: 'anna', translateTo: null, labelVoices: false });
-      await speech.putSettings({ userId: 'ben', translateTo: 'pt-BR', labelVoices: true });
+      await speech.putSettings({ userId: 'anna', translateTo: 'de', labelVoices: true, keepAudioDays: null });
+      await speech.putSettings({ userId: 'anna', translateTo: null, labelVoices: false, keepAudioDays: 30 });
+      await speech.putSettings({
+        userId: 'ben',
+        translateTo: 'pt-BR',
+        labelVoices: true,
+        keepAudioDays: null,
+      });
       assert.deepEqual(await speech.settings('anna'), {
         userId: 'anna',
         translateTo: null,
         labelVoices: false,
+        keepAudioDays: 30,
       });
       assert.deepEqual(await speech.settings('ben'), {
         userId: 'ben',
         translateTo: 'pt-BR',
         labelVoices: true,
+        keepAudioDays: null,
       });
     },
   },

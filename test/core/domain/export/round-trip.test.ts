@@ -27,6 +27,7 @@ import {
 import { eventually } from '../../../helpers/eventually.ts';
 import { openRest } from '../../../helpers/rest.ts';
 import { openServer } from '../../../helpers/services.ts';
+import { speech } from '../../../helpers/sound.ts';
 
 const DATABASES = await openDatabases(test);
 type Open = (typeof DATABASES)[number]['open'];
@@ -34,7 +35,8 @@ type Rest = Awaited<ReturnType<typeof openRest>>;
 
 const openZip = promisify<string, object, ZipFile>(yauzl.open);
 
-const encodingOf = (path: string) => (/^(photos|recordings|untranscribed)\//.test(path) ? 'latin1' : 'utf8');
+const encodingOf = (path: string) =>
+  /^(photos|recordings|clips|untranscribed)\//.test(path) ? 'latin1' : 'utf8';
 
 /** Returns the text of every file of an archive. */
 async function filesOf(file: string): Promise<Map<string, string>> {
@@ -66,7 +68,7 @@ async function writeZip(file: string, files: ReadonlyMap<string, string>): Promi
 async function mediaOf({ mediaDir, storage }: Domain, userId: string): Promise<Record<string, string>> {
   const files: Record<string, string> = {};
   const streams = await storage.streams.ids(userId);
-  for (const folder of [`photos/${userId}`, `recordings/${userId}`, 'untranscribed'])
+  for (const folder of [`photos/${userId}`, `recordings/${userId}`, `clips/${userId}`, 'untranscribed'])
     for (const name of (await readdir(join(mediaDir, folder)).catch(() => [])).sort()) {
       const isTheirs = folder !== 'untranscribed' || streams.includes(name.slice(0, 36));
       const path = join(mediaDir, folder, name);
@@ -75,8 +77,12 @@ async function mediaOf({ mediaDir, storage }: Domain, userId: string): Promise<R
   return files;
 }
 
-/** Adds photos, a pending recording, and an utterance that every recogniser failed to transcribe. */
-async function addMedia({ mediaDir, storage, recordings }: Domain, userId: string, conversationId: string) {
+/** Adds photos, a clip, a pending recording, and an utterance that every recogniser failed to transcribe. */
+async function addMedia(
+  { mediaDir, storage, clips, recordings }: Domain,
+  userId: string,
+  conversationId: string,
+) {
   await mkdir(join(mediaDir, 'photos', userId), { recursive: true });
   await mkdir(join(mediaDir, 'untranscribed'), { recursive: true });
   for (const [number, description] of [null, 'A *red* bicycle'].entries()) {
@@ -90,6 +96,7 @@ async function addMedia({ mediaDir, storage, recordings }: Domain, userId: strin
       ...{ bytes: whole.length + small.length, description, discarded: false },
     });
   }
+  await clips.keep({ userId, conversationId, startedAt: 5, pcm: speech('tomorrow') });
   const wav = join(mediaDir, 'kitchen.WAV');
   await writeFile(wav, Buffer.concat([Buffer.from('RIFF'), randomBytes(200_000)]));
   await recordings.add(userId, { path: wav, name: 'kitchen.WAV', isTemporary: true });
@@ -194,7 +201,7 @@ for (const from of DATABASES)
       t.deepEqual(await rowsOf(other.storage, user.id), {}, 'a dry run changes nothing');
       t.deepEqual(await mediaOf(other, user.id), {}, 'and leaves no file');
       const media = await mediaOf(rest, rest.user.id);
-      t.is(Object.keys(media).length, 6, Object.keys(media).join());
+      t.is(Object.keys(media).length, 7, Object.keys(media).join());
       const counts = await other.accountImport.take(user, file);
       t.deepEqual(counts, checked);
       const after = await rowsOf(other.storage, user.id);
@@ -443,7 +450,7 @@ test('During an import others can write, nobody sees part of it, and a restart r
   await Promise.all(batches);
   t.truthy((await users.byName('eve')).disabledAt, 'all rows are there, and nobody may see them yet');
   t.true((await storage.conversations.list(eve.id, { limit: 9, offset: 0 })).length > 0);
-  t.is(Object.keys(await mediaOf(rest, eve.id)).length, 5, 'all files but those that are here already');
+  t.is(Object.keys(await mediaOf(rest, eve.id)).length, 6, 'all files but those that are here already');
   await accountImport.recover();
   t.deepEqual(await rowsOf(storage, eve.id), {});
   t.deepEqual(await mediaOf(rest, eve.id), {});

@@ -1,0 +1,112 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import type { Clock } from '../../contract/model.ts';
+import type { Storage } from '../../contract/plugin.ts';
+import { toAppError } from '../../runtime/errors.ts';
+import type { JobHandler } from '../../runtime/jobs.ts';
+import type { Log } from '../../runtime/log.ts';
+import { newId } from '../ids.ts';
+import type { UserFiles } from '../user-files.ts';
+import { CLIPS_JOB, type SpeechChoices } from './speech-settings.ts';
+
+export const CLIP_FILES = { audio: '.ogg' } as const;
+/** Clips of one conversation that are read at once, where all are meant. */
+export const ALL_CLIPS = 100_000;
+/** Deleted in one run of the job, so that other jobs run in between. */
+const DELETED_AT_ONCE = 500;
+const SAMPLES_PER_MS = 16;
+const DAY_MS = 24 * 3_600_000;
+
+/** Spoken audio with its text. */
+export interface Spoken {
+  userId: string;
+  conversationId: string;
+  /** When the first sample was recorded, epoch ms. */
+  startedAt: number;
+  /** 16 kHz mono. */
+  pcm: Int16Array;
+}
+
+export type Clips = ReturnType<typeof createClips>;
+
+/** The only writer of clips: audio that accounts keep, a row and a file for each utterance. */
+export function createClips({
+  storage,
+  speechSettings,
+  files,
+  encode,
+  checkDisk,
+  clock,
+  log,
+}: {
+  storage: Storage;
+  speechSettings: Pick<SpeechChoices, 'get'>;
+  files: UserFiles<keyof typeof CLIP_FILES>;
+  /** Encodes 16 kHz mono audio as the file. */
+  encode(pcm: Int16Array): Promise<Uint8Array>;
+  /** Rejects where the disk has no room for it. */
+  checkDisk(): Promise<void>;
+  clock: Clock;
+  log: Log;
+}) {
+  /** Clips whose file may exist, but whose row does not yet. */
+  const pending = new Set<string>();
+
+  async function store({ userId, conversationId, startedAt, pcm }: Spoken): Promise<void> {
+    const now = clock.now();
+    const id = newId(now);
+    pending.add(id);
+    try {
+      await checkDisk();
+      const bytes = await encode(pcm);
+      const { audio: path } = await files.place(userId, id);
+      const file = await open(path, 'wx', 0o600);
+      await file.writeFile(bytes).finally(() => file.close());
+      const durationMs = Math.round(pcm.length / SAMPLES_PER_MS);
+      await storage.clips.insert({
+        ...{ id, userId, conversationId, startedAt, durationMs, bytes: bytes.length, createdAt: now },
+      });
+    } catch (error) {
+      await files.remove(userId, [id]);
+      throw error;
+    } finally {
+      pending.delete(id);
+    }
+  }
+
+  /** Handler of `CLIPS_JOB`. */
+  const expire: JobHandler = async ({ key: userId }, signal) => {
+    const { keepAudioDays } = await speechSettings.get(userId);
+    const before = keepAudioDays === null ? Number.MAX_SAFE_INTEGER : clock.now() - keepAudioDays * DAY_MS;
+    const due = (await storage.clips.expired(userId, before, DELETED_AT_ONCE)).map(({ id }) => id);
+    if (due.length === 0 || signal.aborted) return undefined;
+    await storage.clips.remove(userId, due);
+    await files.remove(userId, due);
+    return due.length === DELETED_AT_ONCE ? { again: clock.now() } : undefined;
+  };
+
+  return {
+    /** Whether audio of this user that becomes text is to be kept. */
+    areKept: async (userId: string): Promise<boolean> =>
+      (await speechSettings.get(userId)).keepAudioDays !== null,
+    /** Keeps audio whose text is stored. Failures are logged: the text does not depend on it. */
+    async keep(spoken: Spoken): Promise<void> {
+      if (spoken.pcm.length === 0) return;
+      await store(spoken).catch(thrown => {
+        const error = toAppError(thrown);
+        // its conversation was deleted meanwhile
+        if (error.code !== 'not_found') log.warn({ err: error }, 'audio of an utterance could not be kept');
+      });
+    },
+    list: storage.clips.list,
+    get: storage.clips.get,
+    open: (userId: string, id: string): Promise<FileHandle> => open(files.pathOf(userId, id, 'audio')),
+    expire,
+    /** Removes what is older than the settings of its user say, and files without a row. */
+    async nightly(): Promise<void> {
+      for (const userId of await files.users())
+        await storage.jobs.enqueue({ kind: CLIPS_JOB, key: userId, runAt: clock.now(), payload: { userId } });
+      const removed = await files.removeOrphans(storage.clips.some, pending);
+      if (removed > 0) log.info({ clips: removed }, 'files of clips that are gone were removed');
+    },
+  };
+}
