@@ -563,3 +563,48 @@ testInBrowser('speech without text is listed in its conversation, and played', a
   t.true(Math.abs(Number(seconds) - said.length / 16_000) < 0.1);
   await finish();
 });
+
+testInBrowser('audio is kept on demand, and played from a line of the transcript on', async t => {
+  const { get } = await accountOf(server, 'owner');
+  const { page, finish } = await open(t, PHONE, '/settings');
+  await page.getByLabel(/^Keep the audio/).check();
+  await page.getByLabel('Days').fill('7');
+  await page
+    .locator('form', { has: page.getByLabel('Days') })
+    .getByRole('button', { name: 'Save' })
+    .click();
+  await eventually(async () => (await get('/v1/users/speech-settings')).keep_audio_days === 7);
+  t.deepEqual(await inaccessible(page), []);
+
+  const query = { codec: 'pcm16', sample_rate: 16_000, source: 'omi', stream: 'kept' };
+  const device = await connectListen(server.url, server.key, query);
+  device.socket.send(samplesToBytes(joined(speech('budget'), silence(2), speech('tomorrow'), silence(2))));
+  const { conversation_id: id } = await device.until('conversation_session');
+  await device.until('segments', () => device.segments()[0]?.text.endsWith('70 tenths') === true);
+  device.socket.close();
+  await device.closed;
+
+  await page.goto(`${server.url}/conversations/${id}`);
+  await page.getByRole('button', { name: /^Play from here: / }).click();
+  await page.locator('.player audio').waitFor();
+  const next = await page.evaluate(`new Promise((done, fail) => {
+    const audio = document.querySelector('.player audio');
+    audio.addEventListener('error', () => fail(audio.error));
+    let isSkipped = false;
+    audio.addEventListener('timeupdate', () => {
+      if (isSkipped || audio.currentTime < 0.2) return;
+      isSkipped = true;
+      audio.currentTime = audio.duration - 0.1;
+    });
+    audio.addEventListener('ended', () => setInterval(() => {
+      const other = document.querySelector('.player audio');
+      if (other && other !== audio && other.currentTime > 0.2) done(other.src !== audio.src);
+    }, 50));
+  })`);
+  t.true(next, 'the next clip follows');
+  t.is(await page.locator('.segment.played').count(), 1);
+  t.deepEqual(await inaccessible(page), []);
+  await page.locator('.player').getByRole('button', { name: 'Close' }).click();
+  await page.locator('.player').waitFor({ state: 'detached' });
+  await finish();
+});

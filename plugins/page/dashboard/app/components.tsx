@@ -33,6 +33,8 @@ const PATHS = {
   history: 'M4 12a8 8 0 1 1 3 6M4 12l-2-3M4 12l3-2M12 8v4l3 2',
   check: 'M4 12l5 5L20 6',
   send: 'M4 12l16-8-6 16-3-7z',
+  play: 'M8 5l11 7-11 7z',
+  close: 'M6 6l12 12M18 6L6 18',
 } as const;
 export type IconName = keyof typeof PATHS;
 

@@ -404,7 +404,13 @@ export interface PluginOption {
 export interface DiskUsage {
   free_bytes: number;
   parts: { name: string; bytes: number }[];
-  accounts: { id: string; name: string; photos_bytes: number; recordings_bytes: number }[];
+  accounts: {
+    id: string;
+    name: string;
+    photos_bytes: number;
+    recordings_bytes: number;
+    clips_bytes: number;
+  }[];
 }
 
 /** The latest measurements, in ms; a percentile is null where there are too few. */
@@ -471,6 +477,13 @@ export interface KeptAudio {
   id: string;
   started_at: string;
   seconds: number;
+  has_text: boolean;
+}
+
+export interface SpeechSettings {
+  translate_to: string | null;
+  label_voices: boolean;
+  keep_audio_days: number | null;
 }
 
 export interface SpeechProfile {

@@ -305,9 +305,21 @@ export const de: Texts = {
   splitDone: 'Das ist jetzt der zweite Teil. Verbinden fügt sie wieder zusammen.',
   photos: 'Fotos',
   keptAudio: 'Gesprochenes ohne Text',
-  keptAudioText:
-    'Keine Spracherkennung konnte das verstehen, deshalb blieb der Ton erhalten. Jeder andere Ton wird gelöscht, sobald er Text ist.',
+  keptAudioText: 'Keine Spracherkennung konnte das verstehen, deshalb blieb der Ton erhalten.',
   listen: 'Anhören',
+  audio: 'Ton',
+  playHere: 'Ab hier abspielen',
+  player: 'Wiedergabe',
+  cannotPlay: 'Dieser Browser kann Ogg-Dateien mit Opus nicht abspielen. Safari kann es ab Version 18.4.',
+  speechSection: 'Sprache',
+  labelVoices: 'Stimmen unterscheiden',
+  labelVoicesHint: 'Abschalten löscht alle Stimmprofile.',
+  translateTo: 'Übersetzen in',
+  translateNothing: 'Nichts',
+  keepAudio: 'Ton der Gespräche aufbewahren, um sie wieder anzuhören',
+  keepAudioDays: 'Tage',
+  keepAudioHint:
+    'Etwa 11 MB für eine Stunde Gesprochenes. Älterer Ton wird jede Nacht gelöscht; Abschalten löscht ihn ganz.',
   photo: 'Foto',
 
   toReview: 'Zu prüfen',

@@ -299,9 +299,21 @@ export const en = {
   splitDone: 'This is the second part now. Merging joins them again.',
   photos: 'Photos',
   keptAudio: 'Speech without text',
-  keptAudioText:
-    'No recogniser could transcribe this, so its audio was kept. All other audio is deleted once it is text.',
+  keptAudioText: 'No recogniser could transcribe this, so its audio was kept.',
   listen: 'Listen',
+  audio: 'Audio',
+  playHere: 'Play from here',
+  player: 'Player',
+  cannotPlay: 'This browser cannot play Ogg files with Opus. Safari does from version 18.4.',
+  speechSection: 'Speech',
+  labelVoices: 'Tell voices apart',
+  labelVoicesHint: 'Switching it off deletes all voice prints.',
+  translateTo: 'Translate into',
+  translateNothing: 'Nothing',
+  keepAudio: 'Keep the audio of conversations, to listen to them again',
+  keepAudioDays: 'Days',
+  keepAudioHint:
+    'About 11 MB for an hour of speech. Older audio is deleted each night; switching it off deletes all of it.',
   photo: 'Photo',
 
   toReview: 'To review',

@@ -13,15 +13,16 @@ import {
   useLoaded,
   VirtualList,
 } from '../components.tsx';
-import type { Conversation as Found, Mark, Person, Segment, Task } from '../data.ts';
+import type { Conversation as Found, KeptAudio, Mark, Person, Segment, Task } from '../data.ts';
 import { Conflict, currentOf, TextDialog } from '../editing.tsx';
 import { categoryName, dateTime, lineAddress, minutes, position, sourceName } from '../format.ts';
 import { bySegment, loadMarks, MarkButton, MarkedLines } from '../marks.tsx';
 import { messageOf } from '../notices.tsx';
+import { PlayButton, usePlayback } from '../playback.tsx';
 import { ApiError, api, read } from '../session.ts';
 import { t } from '../texts.ts';
 import { ExportMenu, MoreMenu, useSplit } from './conversation-actions.tsx';
-import { KeptAudios } from './kept-audio.tsx';
+import { Untranscribed } from './kept-audio.tsx';
 import { Photos } from './photos.tsx';
 import { TaskRow } from './tasks.tsx';
 
@@ -64,6 +65,10 @@ function Whole({ found, set, reload }: Shown) {
   const from = started_at ?? created_at;
   const marks = useLoaded(id, () => loadMarks(id), ['mark', 'conversation']);
   const marked = bySegment(from, found.transcript_segments ?? [], marks.value ?? []);
+  const audios = useLoaded(id, () => api<KeptAudio[]>('GET', `/v1/conversations/${id}/audio`), [
+    'conversation',
+  ]);
+  const isAudible = audios.value?.some(({ has_text }) => has_text) ?? false;
   const path = `/v1/dev/user/conversations/${id}`;
 
   async function change(changes: object): Promise<void> {
@@ -149,13 +154,19 @@ function Whole({ found, set, reload }: Shown) {
       <Tasks id={id} />
       <Events found={found} />
       <Photos id={id} />
-      <KeptAudios id={id} />
+      <Untranscribed audios={audios.value ?? []} />
       <MarkedLines conversationId={id} segments={found.transcript_segments ?? []} marked={marked} />
       <h2 class="section">{t.value.transcript}</h2>
       {isPrinting ? (
         <Printed found={found} />
       ) : (
-        <Transcript found={found} marked={marked} reload={reload} reloadMarks={marks.reload} />
+        <Transcript
+          found={found}
+          marked={marked}
+          isAudible={isAudible}
+          reload={reload}
+          reloadMarks={marks.reload}
+        />
       )}
       {isEditing && (
         <TextDialog
@@ -255,10 +266,13 @@ function Printed({ found }: { found: Found }) {
 function Transcript({
   found,
   marked,
+  isAudible,
   reload,
   reloadMarks,
 }: Pick<Shown, 'found' | 'reload'> & {
   marked: ReadonlyMap<string, Mark[]>;
+  /** Whether its audio is kept. */
+  isAudible: boolean;
   reloadMarks: () => void;
 }) {
   const segments = found.transcript_segments ?? [];
@@ -267,6 +281,9 @@ function Transcript({
   const [editing, setEditing] = useState<Segment | null>(null);
   const [naming, setNaming] = useState<Segment | null>(null);
   const split = useSplit(found.id);
+  const startedAt = found.started_at ?? found.created_at;
+  const playback = usePlayback(found.id, startedAt);
+  const played = playedLine(segments, playback.seconds);
   if (segments.length === 0) return <p class="faint">{t.value.noTranscript}</p>;
 
   function pathOf({ id }: Segment): string {
@@ -285,7 +302,7 @@ function Transcript({
           if (!segment) return null;
           return (
             <article
-              class={`segment ${speakerClass(segment)}`}
+              class={`segment ${speakerClass(segment)} ${index === played ? 'played' : ''}`}
               {...(index === meant ? { 'aria-current': 'true' as const } : {})}
             >
               <header>
@@ -293,9 +310,10 @@ function Transcript({
                   {speakerName(segment)}
                 </button>
                 <time>{position(segment.start)}</time>
+                {isAudible && <PlayButton segment={segment} play={playback.play} />}
                 <MarkButton
                   conversationId={found.id}
-                  startedAt={found.started_at ?? found.created_at}
+                  startedAt={startedAt}
                   segment={segment}
                   marks={marked.get(segment.id) ?? []}
                   onChange={reloadMarks}
@@ -325,6 +343,7 @@ function Transcript({
           );
         }}
       />
+      {playback.bar}
       {editing && (
         <TextDialog
           title={t.value.editText}
@@ -360,6 +379,11 @@ function Transcript({
       )}
     </>
   );
+}
+
+/** Returns the index of the line that is heard at a time; -1: none. */
+function playedLine(segments: readonly Segment[], seconds: number | null): number {
+  return seconds === null ? -1 : segments.findLastIndex(({ start }) => start <= seconds);
 }
 
 interface Choice {

@@ -1,22 +1,21 @@
-/** Speech of a conversation that no recogniser could transcribe. It needs the token, so the browser cannot fetch it alone. */
+/** Speech of a conversation that no recogniser could transcribe. */
 import { useEffect, useState } from 'preact/hooks';
-import { sayError, useLoaded } from '../components.tsx';
+import { sayError } from '../components.tsx';
 import type { KeptAudio } from '../data.ts';
 import { position, time } from '../format.ts';
-import { ApiError, api, request } from '../session.ts';
+import { audioUrl } from '../playback.tsx';
 import { t } from '../texts.ts';
 
-export function KeptAudios({ id }: { id: string }) {
-  const audios = useLoaded(`audio ${id}`, () => api<KeptAudio[]>('GET', `/v1/conversations/${id}/audio`), [
-    'conversation',
-  ]);
-  if (!audios.value?.length) return null;
+/** @param audios all kept audio of the conversation */
+export function Untranscribed({ audios }: { audios: readonly KeptAudio[] }) {
+  const found = audios.filter(({ has_text }) => !has_text);
+  if (found.length === 0) return null;
   return (
     <section>
       <h2 class="section">{t.value.keptAudio}</h2>
       <p class="hint">{t.value.keptAudioText}</p>
       <ul class="card plain">
-        {audios.value.map(audio => (
+        {found.map(audio => (
           <li key={audio.id}>
             <span>{time(audio.started_at)}</span>
             <span class="faint">{position(audio.seconds)}</span>
@@ -36,9 +35,7 @@ function Player({ audio: { id, started_at } }: { audio: KeptAudio }) {
   async function load(): Promise<void> {
     setBusy(true);
     try {
-      const answer = await request('GET', `/v1/audio/${id}`);
-      if (!answer.ok) throw new ApiError(answer.status, answer.statusText);
-      setUrl(URL.createObjectURL(await answer.blob()));
+      setUrl(await audioUrl(id));
     } catch (error) {
       sayError(error);
     }

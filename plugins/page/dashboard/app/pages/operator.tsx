@@ -187,8 +187,13 @@ function Storage() {
               ]}
             />
             <Table
-              head={[t.value.account, t.value.photos, t.value.recordings]}
-              rows={accounts.map(each => [each.name, size(each.photos_bytes), size(each.recordings_bytes)])}
+              head={[t.value.account, t.value.photos, t.value.recordings, t.value.audio]}
+              rows={accounts.map(each => [
+                each.name,
+                size(each.photos_bytes),
+                size(each.recordings_bytes),
+                size(each.clips_bytes),
+              ])}
             />
           </>
         )}

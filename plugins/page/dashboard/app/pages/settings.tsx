@@ -13,6 +13,7 @@ import { OwnData } from './own-data.tsx';
 import { RetentionForm } from './retention.tsx';
 import { Sessions } from './sessions.tsx';
 import { LanguageSelect, ZoneSelect } from './sign-in.tsx';
+import { SpeechForm } from './speech-settings.tsx';
 import { Vocabulary } from './vocabulary.tsx';
 
 export function Settings() {
@@ -63,6 +64,10 @@ export function Settings() {
         <h2 class="section">{t.value.calendarSection}</h2>
         <CalendarLink />
         <CalendarAccount />
+      </section>
+      <section>
+        <h2 class="section">{t.value.speechSection}</h2>
+        <SpeechForm />
       </section>
       <section>
         <h2 class="section">{t.value.vocabulary}</h2>
