@@ -8,7 +8,7 @@ const FRAME_SAMPLES = SAMPLE_RATE / 50;
 const FRAME_S = FRAME_SAMPLES / SAMPLE_RATE;
 /** Speech at 16 kHz needs no more: 3 kB/s. */
 const BITS_PER_S = 24_000;
-/** Of 10: half the processor time of the usual 9, and as good for speech. */
+/** Effort of the encoder, of 10: half the processor time of the usual 9, and as good for speech. */
 const COMPLEXITY = 5;
 /** Requests to the encoder, by their numbers in opus_defines.h. */
 const SET_BITRATE = 4002;

@@ -454,7 +454,7 @@ test('During an import others can write, nobody sees part of it, and a restart r
   await accountImport.recover();
   t.deepEqual(await rowsOf(storage, eve.id), {});
   t.deepEqual(await mediaOf(rest, eve.id), {});
-  t.is(Object.keys(await mediaOf(rest, rest.user.id)).length, 6, 'those of the other account stay');
+  t.is(Object.keys(await mediaOf(rest, rest.user.id)).length, 7, 'those of the other account stay');
   const found = await users.byName('eve');
   t.is(found.disabledAt, null);
   await accountImport.take(found, file);
