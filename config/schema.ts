@@ -207,9 +207,7 @@ export const ConfigSchema = z.strictObject({
             .int()
             .min(MiB)
             .default(4 * GiB)
-            .describe(
-              'Audio on disk that waits for its text, of all users; past it nothing more is taken in',
-            ),
+            .describe('Audio on disk that waits for its text, of all users; beyond it, new audio is refused'),
           maxBytesPerUser: z
             .number()
             .int()

@@ -118,7 +118,10 @@ export async function createApp({
     const database = await host.loadStorage(config.storage);
     await refuseLostDatabase(config.dataDir, database);
     await database.migrate();
-    if (!serving) await host.loadAll({ skip: [...notChosen(config.identity), ...builtinsOf('vad')] });
+    if (!serving) {
+      const needed = [...config.identity, ...config.notify];
+      await host.loadAll({ skip: [...notChosen(needed), ...builtinsOf('vad')] });
+    }
     const container = rootContainer.createChildContainer();
     container.register(FOUNDATION, {
       useValue: { loaded, log, clock, host, outbound, database, state, catalogue },

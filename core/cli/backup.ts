@@ -160,7 +160,8 @@ function tell({ file, bytes, rows, files, encrypted, leftOut }: Backup): string 
 ${leftOut.map(path => `Left out, as its plugin has locked it: ${path}\n`).join('')}To put it back:  earshot restore ${file}`;
 }
 
-function size(bytes: number): string {
+/** Formats a size for people. */
+export function size(bytes: number): string {
   return bytes < 1e6 ? `${Math.ceil(bytes / 1000)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
 }
 

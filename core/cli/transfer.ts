@@ -7,6 +7,7 @@ import type { Args, CommandName, Result } from '../control/commands.ts';
 import { callControl, controlPath } from '../control/control.ts';
 import { AppError } from '../runtime/errors.ts';
 import { onOneLine } from '../runtime/terminal.ts';
+import { size } from './backup.ts';
 import { downloadExport } from './export-download.ts';
 import { perform, print, settingsOf, withCommands } from './in-process.ts';
 import { table } from './table.ts';
@@ -52,11 +53,7 @@ Examples:
         url === undefined
           ? (await transfer(await settingsOf(command), 'transfer.export', { user, file }, onProgress)).done
           : await downloadExport({ url, token: await tokenIn(tokenFile), file, onProgress });
-      print(
-        json,
-        { file, bytes: done },
-        `Everything of ${user} is in ${file} (${(done / MB).toFixed(1)} MB).`,
-      );
+      print(json, { file, bytes: done }, `Everything of ${user} is in ${file} (${size(done)}).`);
     });
 }
 
@@ -86,7 +83,7 @@ function addImport(program: Command): void {
 What it is, is recognised: an archive of Earshot, which needs an account that is empty; exports of Omi,
 Limitless and Granola; Bee's folder; transcripts of PLAUD, Otter and Fireflies; WhatsApp chats;
 SRT, VTT, Markdown and ICS; audio files; folders and ZIP archives with any of them; the interfaces of Omi and Limitless, with a key.
-What was taken in before is not taken in again.
+What was imported before is not imported again.
 
 Examples:
   earshot import ada.zip --user ada
@@ -149,14 +146,14 @@ function countsOf(rows: Came['rows'], foreign: Came['foreign']): string {
 
 function tellOwn(user: string, dryRun: boolean): string {
   return dryRun
-    ? `The file can be taken in by ${user}. Nothing was changed.`
+    ? `The file can be imported for ${user}. Nothing was changed.`
     : `The account ${user} has it all now.`;
 }
 
 function tellForeign(user: string, dryRun: boolean, { id, format }: NonNullable<Came['foreign']>): string {
   return dryRun
-    ? `This is ${format}. It can be taken in by ${user}. Nothing was changed.`
-    : `Taken in by ${user}: ${format}. To take it back: earshot import --user ${user} --undo ${id}`;
+    ? `This is ${format}. It can be imported for ${user}. Nothing was changed.`
+    : `Imported for ${user}: ${format}. To undo it: earshot import --user ${user} --undo ${id}`;
 }
 
 async function undo(loaded: LoadedConfig, id: string, { user, json }: ImportOptions): Promise<void> {
@@ -176,7 +173,7 @@ async function listImports(loaded: LoadedConfig, { user, json }: ImportOptions):
       .map(([kind, count]) => `${count} ${kind}`)
       .join(', '),
   ]);
-  const none = `${user} has taken in nothing from elsewhere.`;
+  const none = `Nothing was imported for ${user} from other products.`;
   print(json, imports, rows.length === 0 ? none : table(['id', 'when', '', 'what', 'from', ''], rows));
 }
 

@@ -67,8 +67,17 @@ function isNotInstalled({ module, dir }: Omit<PluginSource, 'name'>, thrown: unk
   return thrown.code === 'ERR_MODULE_NOT_FOUND' && thrown.message.endsWith(importerIn(dir));
 }
 
+/** Names of files that can be imported. */
+const MODULE_NAME = /\.[cm]?[jt]s$/;
+
 async function noPackage({ module, dir }: Omit<PluginSource, 'name'>): Promise<AppError> {
-  const remedy = (await isFile(join(dir, module)))
+  const isThere = await isFile(join(dir, module));
+  if (!isThere && MODULE_NAME.test(module))
+    return new AppError(
+      'not_found',
+      `there is neither a file ${module} in ${dir} nor an installed package of that name`,
+    );
+  const remedy = isThere
     ? `did you mean ./${module}?`
     : `install it there, or give a file as a path, such as ./${module}.mjs`;
   return new AppError('not_found', `no package ${module} is installed in ${dir}; ${remedy}`);

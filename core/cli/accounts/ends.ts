@@ -40,7 +40,7 @@ function addLost(user: Command): void {
     .action(async (name: string, { json }: Output, command: Command) => {
       const answer = await perform(await settingsOf(command), 'user.lost', { user: name });
       const lines = [
-        `Ended for ${answer.name}: all ID tokens.`,
+        `${answer.name} is signed out everywhere.`,
         ...tellEnded(answer),
         ...tellLeft(answer),
         `A password, if it has one, still signs in. Change it if the device knew it: earshot user password ${answer.name}`,

@@ -30,6 +30,7 @@ export function findingsOf(group: string) {
 export function ageOf(ms: number): string {
   const minutes = Math.round(ms / 60_000);
   if (minutes < 1) return 'less than a minute';
+  if (minutes === 1) return 'a minute';
   if (minutes < 120) return `${minutes} minutes`;
   return minutes < 2880 ? `${Math.round(minutes / 60)} hours` : `${Math.round(minutes / 1440)} days`;
 }

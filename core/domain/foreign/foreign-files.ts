@@ -65,7 +65,7 @@ function failureIn(said: string): AppError {
     return new AppError(code, message);
   } catch {
     const cause = new Error(said.slice(-MAX_SAID_CHARS));
-    return new AppError('invalid_request', 'Nothing was taken in: it cannot be read', { cause });
+    return new AppError('invalid_request', 'Nothing was imported: it cannot be read', { cause });
   }
 }
 

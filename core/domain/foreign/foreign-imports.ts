@@ -24,7 +24,7 @@ export interface ForeignOutcome {
   counts: Record<string, number>;
   /** Things that were there already. */
   known: number;
-  /** Things that were not taken in, the reason, and their number. */
+  /** Things that were not imported, the reason, and their number. */
   leftOut: { what: string; why: string; count: number }[];
 }
 

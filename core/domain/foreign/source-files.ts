@@ -34,7 +34,8 @@ const openZip = promisify<string, object, ZipFile>(yauzl.open);
 /** Lists files in the order of their paths. Rejects where there are too many, or the archive is damaged. */
 export async function filesOf(path: string): Promise<{ files: SourceFile[]; close(): void }> {
   const about = await stat(path).catch(cause => {
-    throw wrong(`${path} cannot be read: ${(cause as NodeJS.ErrnoException).code}`, cause);
+    const { code } = cause as NodeJS.ErrnoException;
+    throw wrong(code === 'ENOENT' ? `${path} does not exist` : `${path} cannot be read: ${code}`, cause);
   });
   const { files, close } = about.isDirectory()
     ? { files: await filesIn(path), close: () => {} }
@@ -147,5 +148,5 @@ function refuseLarge(path: string, bytes: number): void {
 
 /** Refuses an import, naming the file and its fault. */
 export function wrong(what: string, cause?: unknown): AppError {
-  return new AppError('invalid_request', `Nothing was taken in: ${what}`, { cause });
+  return new AppError('invalid_request', `Nothing was imported: ${what}`, { cause });
 }

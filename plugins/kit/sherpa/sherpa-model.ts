@@ -1,4 +1,5 @@
 /** Files of a sherpa-onnx model, and checks of them. */
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { z } from 'zod';
 import type { PluginContext } from '../../../core/contract/plugin.ts';
@@ -64,7 +65,7 @@ export function knownFrom(own: OwnModel): KnownModel {
 /**
  * Checks that all files are there, and are the right ones: a corrupt one would end the process that loads it.
  * @param remedy how to get the files again, for the message
- * @throws `config_error` that names the file, and what is wrong with it
+ * @throws `config_error` that names the file and its problem, or says that the whole model is missing
  */
 export async function checkModel(
   known: KnownModel,
@@ -73,7 +74,12 @@ export async function checkModel(
   { dataDir, error }: Pick<PluginContext<never>, 'dataDir' | 'error'>,
 ): Promise<SherpaModel> {
   const files: Paths = {};
-  for (const role of kindOf(known.kind).files) {
+  const roles = kindOf(known.kind).files;
+  const found: string[] = await readdir(directory).catch(() => []);
+  const isFetched = Object.values(known.files).every(({ url }) => url !== undefined);
+  if (isFetched && roles.every(role => !found.includes(known.files[role]?.name ?? '')))
+    throw refuse('its model is missing');
+  for (const role of roles) {
     const file = known.files[role];
     if (file === undefined) throw refuse(`a ${known.kind} model needs a file "${role}"`);
     const path = join(directory, file.name);

@@ -3,8 +3,9 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import test from 'ava';
-import { MAIN, plainEnvironment } from '../../helpers/cli.ts';
-import { openServer } from '../../helpers/services.ts';
+import { earshot, MAIN, plainEnvironment } from '../../helpers/cli.ts';
+import { temporaryDirectory } from '../../helpers/domain.ts';
+import { openServer, prepareData } from '../../helpers/services.ts';
 
 const PIN = 'canary-pin-4421';
 
@@ -75,4 +76,18 @@ test.serial('Addresses are added, tested, listed and removed, and their secrets 
   t.regex((await run('', 'list', 'owner')).said, new RegExp(`${id}  acme-channel  off`));
   t.deepEqual(await run('', 'enable', 'owner', id), { code: 0, said: `acme-channel (${id}) is on.\n` });
   t.is((await run('', 'remove', 'owner', id)).code, 0);
+});
+
+test.serial('Addresses are added and shown while no server runs, too', async t => {
+  const env = { EARSHOT_DATA_DIR: await temporaryDirectory(t) };
+  const run = async (...args: string[]) => {
+    const { code, stdout, stderr } = await earshot(args, env);
+    t.is(code, 0, stderr);
+    return stdout;
+  };
+  await prepareData(env.EARSHOT_DATA_DIR);
+  await run('user', 'add', 'ada');
+  await run('notify', 'add', 'ada', 'ntfy', 'topic=ada-8k2');
+  t.regex(await run('notify', 'list', 'ada'), /topic=ada-8k2/);
+  t.regex(await run('notify', 'channels'), /^ntfy/m);
 });

@@ -457,6 +457,11 @@ test.serial('a missing file or package is reported with the way out', async t =>
     findings[0]?.detail ?? '',
     /^no package earshot-plugin-nowhere is installed in .*; install it there, or give a file as a path, such as \.\/earshot-plugin-nowhere\.mjs$/,
   );
+  const typo = await check(['notify/acme.ts']);
+  t.regex(
+    typo.findings[0]?.detail ?? '',
+    /^there is neither a file notify\/acme\.ts in \S+ nor an installed package of that name$/,
+  );
   const { code, stderr } = await earshot(['plugin', 'check', 'local', '--speech', 'a.wav']);
   t.deepEqual([code, stderr], [1, 'error: each --speech needs a --text\n']);
 });

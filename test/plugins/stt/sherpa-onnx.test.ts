@@ -90,12 +90,15 @@ function checkSample(t: ExecutionContext, found: number | undefined, expected: n
   t.true(Math.abs((found ?? 0) - expected) <= 0.08 * SAMPLE_RATE, `${found} is not about ${expected}`);
 }
 
-test('sherpa-onnx rejects a model with a missing file, names it and says how to get it', async t => {
+test('sherpa-onnx rejects a missing or incomplete model, and says how to get it', async t => {
   const directory = await mkdtemp(join(tmpdir(), 'earshot-models-'));
   t.teardown(() => rm(directory, { recursive: true }));
   const error = await t.throwsAsync(run(sherpaOnnx, { directory }), { code: 'config_error' });
-  t.regex(error?.message ?? '', /encoder-.*\.onnx is missing; .*earshot models pull sherpa-onnx-/);
+  t.regex(error?.message ?? '', /^sherpa-onnx: its model is missing; .*earshot models pull sherpa-onnx-/);
   t.true(error?.message.endsWith(`--into ${directory}`));
+  await writeFile(join(directory, 'tokens.txt'), '');
+  const partial = await t.throwsAsync(run(sherpaOnnx, { directory }), { code: 'config_error' });
+  t.regex(partial?.message ?? '', /encoder-.*\.onnx is missing; .*earshot models pull sherpa-onnx-/);
 });
 
 test('sherpa-onnx rejects a replaced file', async t => {

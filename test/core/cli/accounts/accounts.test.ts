@@ -192,7 +192,7 @@ test.serial(
     t.is(
       told,
       [
-        'Ended for owner: all ID tokens.',
+        'owner is signed out everywhere.',
         'Ended: API keys: pendant, command line',
         'Ended: live connections: phone 0, phone 1',
         'A password, if it has one, still signs in. Change it if the device knew it: npx earshot user password owner\n',

@@ -220,7 +220,7 @@ test('If one file of several is damaged, nothing is imported', async t => {
   const error = await t.throwsAsync<AppError>(domain.takeIn(user, folder, TAKE));
   t.regex(
     error?.message ?? '',
-    /^Nothing was taken in: z\/broken\.srt, line 2: the subtitle ends before it begins/,
+    /^Nothing was imported: z\/broken\.srt, line 2: the subtitle ends before it begins/,
   );
   t.deepEqual(await rowsOf(domain.storage, user.id), {});
   t.deepEqual(await domain.foreignImports.list(user), []);
@@ -319,7 +319,7 @@ test('The command line imports, lists and undoes imports, with a running server 
   const taken = await earshot([...at, folder], {});
   t.regex(
     taken.stdout,
-    /Taken in by owner: Bee\. To take it back: .*import --user owner --undo \S+/,
+    /Imported for owner: Bee\. To undo it: .*import --user owner --undo \S+/,
     taken.stderr,
   );
   const list = await earshot([...at, '--list'], {});

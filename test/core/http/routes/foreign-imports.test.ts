@@ -94,7 +94,7 @@ test('unknown formats, damaged files, and archives of Earshot are rejected by na
     ['broken.zip', (await zipOf(t, { 'a.srt': SUBTITLES })).subarray(0, 60), /broken\.zip is a damaged ZIP/],
     ['mixed.zip', await zipOf(t, { 'a.srt': SUBTITLES, 'b.exe': 'MZ' }), /b\.exe: no known format/],
     ['earshot.zip', await zipOf(t, { 'earshot.json': '{}' }), /archive of Earshot/],
-    ['..%2F..%2Fetc%2Fpasswd', 'root:x:0', /Nothing was taken in: passwd: no known format/],
+    ['..%2F..%2Fetc%2Fpasswd', 'root:x:0', /Nothing was imported: passwd: no known format/],
     ['%00%01..', 'x', /no known format/],
   ];
   for (const [name, body, why] of cases) {
