@@ -13,12 +13,10 @@ import type { Log } from '../runtime/log.ts';
 import type { ListenMetrics } from '../runtime/metrics.ts';
 import { type Claim, createBacklog } from './backlog.ts';
 import { closeSocket, refuse } from './connection/closing.ts';
-import { firstToken } from './connection/first-token.ts';
-import { chargeFrames, limitSignIn } from './connection/frames.ts';
 import type { OpenImages } from './connection/images.ts';
 import { createInbox } from './connection/inbox.ts';
 import { createLifecycle, type Lifecycle } from './connection/lifecycle.ts';
-import { CONNECTION_RATE, createPace, createValve, type Valve } from './connection/pace.ts';
+import { CONNECTION_RATE, chargeFrames, createPace, createValve } from './connection/pace.ts';
 import {
   type Connection,
   connectionOf,
@@ -28,6 +26,7 @@ import {
   Refusal,
 } from './connection/parameters.ts';
 import { createRoom, type Seat } from './connection/room.ts';
+import { signIn } from './connection/sign-in.ts';
 import { createTakeOver, endWithin, type Served } from './connection/take-over.ts';
 import { createUnsent } from './connection/unsent.ts';
 import type { LiveAudios } from './live-audio.ts';
@@ -321,7 +320,9 @@ export function createListen(options: ListenOptions): Listen {
       if (stopping.signal.aborted) throw new Refusal(CLOSE.restarting, STOPPING);
       const caller = principal
         ? { principal, check: () => credentials.authenticate(request.headers.authorization) }
-        : await signIn(socket, request, client, valve, entry);
+        : await signIn({ socket, wire: request.socket, inbox, valve, signal: stopping.signal }, token =>
+            webLogin(token, request, client, entry),
+          ).finally(entry.stopWaiting);
       life.on('authenticated');
       if (entry.seat) pace.share(entry.seat.bucket);
       await converse(socket, request, caller, client, socketLog);
@@ -413,29 +414,13 @@ export function createListen(options: ListenOptions): Listen {
       await clock.sleep(Math.min(leftMs, LOOK_AT_CLOCK_MS), signal);
   }
 
-  /** Authenticates by the first message; nothing behind it is read before. */
-  async function signIn(
-    socket: WebSocket,
+  /** Authenticates a client by the token of its first message. */
+  async function webLogin(
+    token: string | null,
     request: IncomingMessage,
-    client: Client,
-    valve: Valve,
+    { send }: Client,
     entry: Begun,
   ): Promise<Caller> {
-    const unlimit = limitSignIn(socket, request.socket);
-    const hold = () => valve.hold('sign-in');
-    socket.once('message', hold);
-    try {
-      return await webLogin(request, client, entry);
-    } finally {
-      unlimit();
-      socket.off('message', hold);
-      valve.release('sign-in');
-      entry.stopWaiting();
-    }
-  }
-
-  async function webLogin(request: IncomingMessage, { inbox, send }: Client, entry: Begun): Promise<Caller> {
-    const token = await firstToken(inbox, stopping.signal);
     if (stopping.signal.aborted) throw new Refusal(CLOSE.restarting, STOPPING);
     try {
       if (token === null)

@@ -11,8 +11,7 @@ import type { Thread } from '../thread.ts';
 import { createHearing, type Hearing } from './hearing.ts';
 import { createProgress, type Progress } from './progress.ts';
 import type { Silence } from './silence.ts';
-import { createTasks, type Tasks } from './tasks.ts';
-import { createTranscriber, type Transcriber } from './transcriber.ts';
+import { createTasks, createTranscriber, type Tasks, type Transcriber } from './transcriber.ts';
 
 /** One channel of a connection: from its messages to its stored words. */
 export interface Channel {

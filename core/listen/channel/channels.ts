@@ -1,9 +1,9 @@
 import type { Clock } from '../../contract/model.ts';
+import { orAborted } from '../../runtime/deadline.ts';
 import type { AudioEntry } from '../spool/spool.ts';
 import type { Send, Thread } from '../thread.ts';
 import type { Channel } from './channel.ts';
 import type { Progress } from './progress.ts';
-import { meeting } from './tasks.ts';
 
 /** All channels of one connection, as a single recording. */
 export interface Channels {
@@ -123,5 +123,21 @@ export function joinChannels({ all, thread, clock, send, signal, onBad }: Channe
       }
       return sum;
     },
+  };
+}
+
+/**
+ * Joins `count` participants: the work runs once, as soon as all of them have called; none continues before it is done.
+ */
+function meeting(count: number, signal: AbortSignal, work: () => Promise<void>): () => Promise<void> {
+  const { promise: done, resolve } = Promise.withResolvers<void>();
+  done.catch(() => {}); // the last participant reports the failure
+  let missing = count;
+  return () => {
+    missing -= 1;
+    if (missing > 0) return orAborted(done, signal);
+    const working = work();
+    resolve(working);
+    return working;
   };
 }

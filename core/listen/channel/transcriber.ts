@@ -5,6 +5,7 @@ import type { Spoken } from '../../domain/speech/clips.ts';
 import type { Labelled, Labeller } from '../../domain/speech/voices.ts';
 import { orAborted } from '../../runtime/deadline.ts';
 import type { ListenMetrics } from '../../runtime/metrics.ts';
+import { createQueue } from '../../runtime/queue.ts';
 import type { Service } from '../connection/service.ts';
 import type { FinalPassOf } from '../recogniser/final-pass.ts';
 import { type Span, samplesOf } from '../recogniser/pieces.ts';
@@ -16,7 +17,31 @@ import { type EarlyVoice, listenEarly } from './early-voice.ts';
 import type { Hearing, Pending } from './hearing.ts';
 import { meterUtterance } from './meters.ts';
 import type { Progress } from './progress.ts';
-import type { Tasks } from './tasks.ts';
+
+/** Task of a channel. Tasks run one after the other, so that a conversation ends exactly between two utterances. */
+type Task =
+  | { kind: 'utterance'; entry: Pending }
+  /** The open conversation ends, or the next one opens. */
+  | { kind: 'finish' | 'renew'; work(): Promise<unknown> };
+
+export type Tasks = ReturnType<typeof createTasks>;
+
+/** Creates the queue between the hearing and the transcriber. */
+export function createTasks() {
+  const queue = createQueue<Task>();
+  return {
+    utterance: (entry: Pending) => queue.push({ kind: 'utterance', entry }),
+    finish: (work: () => Promise<unknown>) => queue.push({ kind: 'finish', work }),
+    renew: (work: () => Promise<unknown>) => queue.push({ kind: 'renew', work }),
+    /** Whether the last waiting task ends the conversation. */
+    get isFinishing() {
+      return queue.last?.kind === 'finish';
+    },
+    end: queue.end,
+    clear: queue.clear,
+    [Symbol.asyncIterator]: () => queue[Symbol.asyncIterator](),
+  };
+}
 
 /** Output of a channel: transcribes utterances, stores the text and reports it. */
 export interface Transcriber {

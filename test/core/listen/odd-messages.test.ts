@@ -3,7 +3,7 @@ import test from 'ava';
 import WebSocket from 'ws';
 import type { Codec } from '../../../core/audio/codecs.ts';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
-import { inputOf } from '../../../core/listen/connection/input.ts';
+import { inputOf } from '../../../core/listen/connection/intake.ts';
 import { connectListen } from '../../helpers/listen-client.ts';
 import { garbageCollector, held } from '../../helpers/memory.ts'; // first, because it observes what others load
 import { oddMessages } from '../../helpers/odd-messages.ts';
