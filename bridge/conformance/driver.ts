@@ -23,15 +23,15 @@ export interface DriverCheck {
 }
 
 export const driverChecks: readonly DriverCheck[] = [
-  { title: 'has the fields that the contract wants', run: isWellFormed },
-  { title: 'gets all frames out of its trace, and no others', run: getsFrames },
-  { title: 'gets frames that their codec can read', run: getsReadableFrames },
+  { title: 'has the fields that the contract requires', run: isWellFormed },
+  { title: 'decodes all frames of its trace, and no others', run: getsFrames },
+  { title: 'decodes frames that their codec can read', run: getsReadableFrames },
   { title: 'writes only what it declares, and what the trace expects', run: writesAsDeclared },
-  { title: 'lets nothing be deleted before it is on disk', run: storesBeforeRelease },
-  { title: 'tells losses exactly, where notifications are numbered', run: tellsLosses },
-  { title: 'takes what comes twice once, where notifications are numbered', run: dropsDuplicates },
-  { title: 'neither fails nor makes audio out of nothing, whatever the bytes', run: survives },
-  { title: 'ends in good time when the link goes at any moment', run: endsAnywhere },
+  { title: 'deletes nothing from the device before it is on disk', run: storesBeforeRelease },
+  { title: 'reports losses exactly, if notifications are numbered', run: tellsLosses },
+  { title: 'ignores duplicates, if notifications are numbered', run: dropsDuplicates },
+  { title: 'neither fails nor invents audio, whatever the bytes', run: survives },
+  { title: 'ends in time when the link is lost at any moment', run: endsAnywhere },
 ];
 
 const MUTATIONS = 10_000;

@@ -42,13 +42,13 @@ export async function examine(request: CheckRequest, tools: Tools): Promise<void
   if (!schema) return;
   const nobody = { ...request, ...tools, environment: {}, allowHosts: [] };
   const bare = await createSandbox(plugin, module, NOTHING_GIVEN, nobody);
-  await check('options', 'without any, it has defaults or a clear error', async () =>
+  await check('options', 'has defaults, or a clear error without options', async () =>
     tellEmpty(() => bare.config.pluginOptions(plugin.name, schema)),
   );
-  await check('options', 'each has a description', async () => checkDescriptions(schema));
+  await check('options', 'have descriptions', async () => checkDescriptions(schema));
   warn('options', 'secrets are marked', tellUnmarked(schema));
 
-  const options = await check('options', 'those that were given are right', async () => {
+  const options = await check('options', 'are valid', async () => {
     const given = readOptions(plugin.name, schema, request.options);
     const address = readKeys(request.address);
     const tester = { ...request, ...tools, allowHosts: hostsIn(address.values) };
@@ -71,8 +71,9 @@ async function live(sandbox: Sandbox, request: CheckRequest, tools: Tools & Repo
   leftovers.begin();
   const run = await check('life', 'starts to work', () => sandbox.start());
   if (!run) return;
-  await check('doctor', 'what it tells of itself makes sense', () => tellDiagnosis(sandbox, run, tools));
-  if (request.address !== null) await check('options', '--address is of use', async () => refuseAddress(run));
+  await check('doctor', 'its diagnosis is valid', () => tellDiagnosis(sandbox, run, tools));
+  if (request.address !== null)
+    await check('options', '--address is supported', async () => refuseAddress(run));
   for (const capability of run.capabilities) await work(capability, run, { sandbox, request, ...tools });
   await stop(run, ' after its work', tools);
 }
@@ -90,7 +91,8 @@ async function tellDiagnosis(
     signal: AbortSignal.timeout(CHECK_MS),
   });
   return (
-    told?.map(({ what, detail }) => `${what}: ${detail}`).join('; ') ?? 'it tells nothing, which is fine'
+    told?.map(({ what, detail }) => `${what}: ${detail}`).join('; ') ??
+    'it has no diagnosis, which is optional'
   );
 }
 
@@ -114,7 +116,7 @@ async function work(
 ): Promise<void> {
   const suite = SUITES[capability];
   if (!suite) return warn(capability, 'does what it promises', 'there is no suite for this capability yet');
-  const checks = (await check(capability, 'can be tried', () => suite({ run, sandbox, request }))) ?? [];
+  const checks = (await check(capability, 'can be tested', () => suite({ run, sandbox, request }))) ?? [];
   for (const [index, { title, isBasis, run }] of checks.entries()) {
     const done = await check(capability, title, () => within(CHECK_MS, 'it did not finish', run()));
     const left = checks.length - index - 1;

@@ -149,13 +149,13 @@ function checkLanguage(languages: SttProvider['languages'], { language }: CheckR
   if (languages === 'any' || languages.includes(language) || languages.includes('multi')) return;
   throw new AppError(
     'config_error',
-    `it has ${languages.join(', ')}, not ${language}; bring speech that it knows: ` +
+    `it has ${languages.join(', ')}, not ${language}; give speech in one of these: ` +
       `--language ${languages[0]} --speech FILE.wav --text "what is said in it"`,
   );
 }
 
 async function wantAddress(): Promise<void> {
-  throw new AppError('config_error', 'where to? Bring an address of yours: --address FILE.yaml');
+  throw new AppError('config_error', 'needs an address of yours: --address FILE.yaml');
 }
 
 /** Returns at least two recordings, since the suite has two people speak at once. */

@@ -10,15 +10,15 @@ export interface EmbedderSubject {
 export type EmbedderCheck = SuiteCheck<EmbedderSubject>;
 
 export const embedderChecks: readonly EmbedderCheck[] = [
-  { title: 'gives each text a vector of its dimensions and of length 1', isBasis: true, run: measures },
-  { title: 'answers in the order of the texts, together as one by one', run: keepsOrder },
-  { title: 'gives a text the same vector each time, and takes none back', run: repeats },
-  { title: 'puts texts of like meaning nearer than others', run: tellsApart },
-  { title: 'takes texts that say nothing, and no texts', run: takesNothing },
-  { title: 'takes 256 texts at once', run: takesMany },
-  { title: 'takes a text of 200,000 characters, cut off', run: takesLong },
-  { title: 'takes any Unicode', run: takesOddities },
-  { title: 'serves several at once', run: servesSideBySide },
+  { title: 'returns for each text a vector of its dimensions and of length 1', isBasis: true, run: measures },
+  { title: 'answers in the order of the texts, in a batch as one by one', run: keepsOrder },
+  { title: 'returns the same vector for the same text, and never changes one later', run: repeats },
+  { title: 'finds texts of similar meaning more similar than others', run: tellsApart },
+  { title: 'accepts texts without content, and an empty list', run: takesNothing },
+  { title: 'accepts 256 texts at once', run: takesMany },
+  { title: 'accepts a text of 200,000 characters, which it may cut', run: takesLong },
+  { title: 'accepts any Unicode', run: takesOddities },
+  { title: 'serves several calls at once', run: servesSideBySide },
   { title: 'rejects with the reason when it is aborted', run: stops },
 ];
 

@@ -18,14 +18,14 @@ export interface IdentityCheck extends SuiteCheck<IdentitySubject> {
 }
 
 export const identityChecks: readonly IdentityCheck[] = [
-  { title: 'refuses what is no token, with unauthorized', run: refusesNonsense },
-  { title: 'knows the tokens that it issued, each for its user', needs: 'issue', run: knowsItsOwn },
+  { title: 'refuses text that is no token, with unauthorized', run: refusesNonsense },
+  { title: 'accepts the tokens that it issued, each for its user', needs: 'issue', run: knowsItsOwn },
   { title: 'refuses a token that was changed, with unauthorized', needs: 'issue', run: refusesChanged },
   { title: 'refuses a token that has expired, with unauthorized', needs: 'issue', run: refusesExpired },
   { title: 'refuses a token of another issuer, with unauthorized', needs: 'issue', run: refusesOthers },
-  { title: 'tells the right password from every other', needs: 'passwords', run: checksPasswords },
+  { title: 'accepts the right password alone', needs: 'passwords', run: checksPasswords },
   {
-    title: 'knows its tokens after another key signs, and publishes each key',
+    title: 'accepts its tokens after a rotation of keys, and publishes each key',
     needs: 'keys',
     run: rotatesKeys,
   },

@@ -14,13 +14,13 @@ export interface VisionSubject {
 
 export const llmChecks: readonly SuiteCheck<LanguageModelSubject>[] = [
   { title: 'answers with an object of the schema', isBasis: true, run: answersObject },
-  { title: 'answers with lists, choices and what may be missing', run: answersNested },
-  { title: 'answers with text in pieces', run: answersText },
-  { title: 'takes any Unicode', run: takesOddities },
+  { title: 'answers with lists, choices and optional fields', run: answersNested },
+  { title: 'streams text', run: answersText },
+  { title: 'accepts any Unicode', run: takesOddities },
   { title: 'serves several at once, each with its own schema', run: servesSideBySide },
   { title: 'rejects with the reason when it is aborted', run: stops },
-  { title: 'ends its text with the reason when it is aborted half-way', run: stopsHalfWay },
-  { title: 'is free again when the reader leaves early', run: letsGo },
+  { title: 'ends its text with the reason when it is aborted midway', run: stopsHalfWay },
+  { title: 'is available again when the reader stops early', run: letsGo },
 ];
 
 export const visionChecks: readonly SuiteCheck<VisionSubject>[] = [

@@ -21,38 +21,38 @@ export interface ChannelCheck extends SuiteCheck<ChannelSubject> {
 
 export const channelChecks: readonly ChannelCheck[] = [
   {
-    title: 'says of each part of an address what it is',
+    title: 'describes each field of an address',
     alone: true,
     run: async ({ channel }) => explainsAddress(channel),
   },
   {
-    title: 'marks what looks like a secret in an address',
+    title: 'marks fields of an address that look like secrets',
     alone: true,
     run: async ({ channel }) => marksSecrets(channel),
   },
   {
-    title: 'answers an address that is nonsense with a refusal',
+    title: 'refuses a nonsensical address',
     alone: true,
     run: async ({ channel }) => refusesNonsense(channel),
   },
   {
-    title: 'gives what programs need to make an address as text, the same each time',
+    title: 'returns public information as text, the same each time',
     alone: true,
     run: informs,
   },
   {
-    title: 'keeps an address as JSON',
+    title: 'has addresses that survive JSON',
     isBasis: true,
     run: async ({ channel, address }) => keepsAddress(channel, address),
   },
   { title: 'sends a notification once', isBasis: true, run: sends },
-  { title: 'says title and text, who sent it and why', run: saysAll },
-  { title: 'takes any Unicode, line ends in a title, and markup', run: takesOddities },
-  { title: 'takes the longest text there may be', run: takesLong },
-  { title: 'takes each urgency, much data, and a server without an address of its own', run: takesVariants },
-  { title: 'sends a notification again when it is told to', run: repeats },
+  { title: 'accepts title, text, sender and reason', run: saysAll },
+  { title: 'accepts any Unicode, line breaks in a title, and markup', run: takesOddities },
+  { title: 'accepts the longest text', run: takesLong },
+  { title: 'accepts each urgency, large data, and a server without a public address', run: takesVariants },
+  { title: 'sends a notification again on request', run: repeats },
   { title: 'sends several at once', run: sendsSideBySide },
-  { title: 'changes neither the address nor the notification', run: leavesAlone },
+  { title: 'does not change the address or the notification', run: leavesAlone },
   { title: 'rejects with the reason when it is aborted, and sends nothing', run: stops },
 ];
 

@@ -15,12 +15,12 @@ export interface SpeakersSubject {
 type SpeakersCheck = SuiteCheck<SpeakersSubject>;
 
 export const speakersChecks: readonly SpeakersCheck[] = [
-  { title: 'names its model, and likenesses that make sense', run: isDescribed },
-  { title: 'gives speech a vector of its dimensions and of length 1', isBasis: true, run: measures },
-  { title: 'gives the same speech the same vector each time, and takes none back', run: repeats },
-  { title: 'puts pieces of one voice nearer than those of two', run: tellsApart },
-  { title: 'takes a quarter of a second, 30 s, and silence', run: takesAnyLength },
-  { title: 'serves several at once', run: servesSideBySide },
+  { title: 'names its model, and plausible similarity thresholds', run: isDescribed },
+  { title: 'returns vectors of its dimensions and of length 1', isBasis: true, run: measures },
+  { title: 'returns the same vector for the same speech, and never changes one later', run: repeats },
+  { title: 'finds pieces of one voice more similar than those of two', run: tellsApart },
+  { title: 'accepts a quarter of a second, 30 s, and silence', run: takesAnyLength },
+  { title: 'serves several calls at once', run: servesSideBySide },
   { title: 'rejects with the reason when it is aborted', run: stops },
 ];
 

@@ -13,9 +13,9 @@ type TranslatorCheck = SuiteCheck<TranslatorSubject>;
 
 export const translatorChecks: readonly TranslatorCheck[] = [
   { title: 'answers with a text', isBasis: true, run: answers },
-  { title: 'takes a text whose language is not known', run: detects },
-  { title: 'takes a region, and languages with one', run: takesRegions },
-  { title: 'takes any Unicode', run: takesOddities },
+  { title: 'accepts a text of unknown language', run: detects },
+  { title: 'accepts languages with a region', run: takesRegions },
+  { title: 'accepts any Unicode', run: takesOddities },
   { title: 'serves several at once, each with its own text', run: servesSideBySide },
   { title: 'rejects with the reason when it is aborted', run: stops },
 ];

@@ -18,14 +18,14 @@ export interface UnderstandingSubject {
 export type UnderstandingCheck = SuiteCheck<UnderstandingSubject>;
 
 export const understandingChecks: readonly UnderstandingCheck[] = [
-  { title: 'gives a conversation a title, an overview and a category', isBasis: true, run: describes },
-  { title: 'rests everything on segments of the transcript', run: cites },
-  { title: 'gives tasks and events as core stores them', run: keepsShapes },
-  { title: 'discards what says nothing, and takes an empty transcript', run: discards },
-  { title: 'takes any Unicode, and texts that look like instructions', run: takesOddities },
-  { title: 'takes an hour of talk', run: takesLong },
-  { title: 'leaves the transcript and the context as they were', run: changesNothing },
-  { title: 'serves several at once', run: servesSideBySide },
+  { title: 'returns a title, an overview and a category', isBasis: true, run: describes },
+  { title: 'cites segments of the transcript for every item', run: cites },
+  { title: 'returns tasks and events in the form that core stores', run: keepsShapes },
+  { title: 'discards a conversation without content, and accepts an empty transcript', run: discards },
+  { title: 'accepts any Unicode, and text that looks like instructions', run: takesOddities },
+  { title: 'accepts an hour of speech', run: takesLong },
+  { title: 'does not change the transcript or the context', run: changesNothing },
+  { title: 'serves several calls at once', run: servesSideBySide },
   { title: 'rejects with the reason when it is aborted', run: stops },
 ];
 

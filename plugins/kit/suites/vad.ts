@@ -14,11 +14,11 @@ export type VadCheck = SuiteCheck<VadSubject>;
 
 export const vadChecks: readonly VadCheck[] = [
   { title: 'answers a probability from 0 to 1 for each window', isBasis: true, run: answers },
-  { title: 'is surer of speech than of silence', run: tellsApart },
-  { title: 'judges a stream in pieces as it does in one', run: goesOn },
-  { title: 'answers what is asked at once in the order of the stream', run: keepsOrder },
-  { title: 'has forgotten all when it was reset', run: forgets },
-  { title: 'keeps streams apart', run: keepsApart },
+  { title: 'rates speech higher than silence', run: tellsApart },
+  { title: 'rates a stream in pieces as it does in one', run: goesOn },
+  { title: 'answers concurrent calls in the order of the stream', run: keepsOrder },
+  { title: 'has no memory after a reset', run: forgets },
+  { title: 'separates streams', run: keepsApart },
 ];
 
 /** Accepted difference between two answers for the same samples, since engines round. */

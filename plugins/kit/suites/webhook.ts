@@ -16,14 +16,14 @@ export interface WebhookSubject {
 export type WebhookCheck = SuiteCheck<WebhookSubject>;
 
 export const webhookChecks: readonly WebhookCheck[] = [
-  { title: 'has a wire name, and aliases, that addresses can hold', run: isNamed },
-  { title: 'makes one request of what happened, at once', isBasis: true, run: renders },
-  { title: 'tells one event from another', run: tellsApart },
-  { title: 'makes the same of the same, and changes nothing', run: isPure },
-  { title: 'gives away nothing that is changed later', run: copies },
-  { title: 'takes events in which little is known', run: takesLittle },
-  { title: 'takes any text, and much of it', run: takesMuch },
-  { title: 'takes any answer of a receiver', run: readsAnything },
+  { title: 'has a type and aliases that are valid in addresses', run: isNamed },
+  { title: 'renders one request for an event, synchronously', isBasis: true, run: renders },
+  { title: 'renders different events differently', run: tellsApart },
+  { title: 'renders the same event the same way, and changes nothing', run: isPure },
+  { title: 'returns nothing that changes later', run: copies },
+  { title: 'accepts events with few fields', run: takesLittle },
+  { title: 'accepts any text, also a long one', run: takesMuch },
+  { title: 'accepts any response of a receiver', run: readsAnything },
 ];
 
 const NAME = /^[a-z][a-z0-9_]{0,49}$/;

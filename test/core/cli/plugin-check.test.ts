@@ -124,7 +124,7 @@ test.serial(
     t.is(code, 0);
     t.deepEqual(
       findings.filter(({ group }) => group === 'identity').map(({ title }) => title),
-      ['can be tried', 'refuses what is no token, with unauthorized'],
+      ['can be tested', 'refuses text that is no token, with unauthorized'],
     );
     t.true(findings.some(({ title }) => title === 'leaves nothing behind after its work'));
   },
@@ -211,18 +211,18 @@ const FAULTS: Record<string, Fault> = {
   },
   'fails on an empty configuration': {
     fields: "options: z => z.object({}).transform(() => { throw new TypeError('no section'); }),",
-    fails: 'options: without any, it has defaults or a clear error',
+    fails: 'options: has defaults, or a clear error without options',
     says: /no section/,
   },
   'does not describe an option': {
     fields:
       "options: z => z.object({ url: z.string().default('x'), speed: z.number().default(1).describe('How fast') }),",
-    fails: 'options: each has a description',
+    fails: 'options: have descriptions',
     says: /^url has no description; add \.describe/,
   },
   'needs options that were not given': {
     fields: "options: z => z.object({ url: z.url().describe('Where') }),",
-    fails: 'options: those that were given are right',
+    fails: 'options: are valid',
     says: /^plugins\.acme\.url is required: Where; set it, or EARSHOT_PLUGINS__ACME__URL; for this check, give it with --options FILE\.yaml$/,
   },
   'takes the name of a built-in webhook': {
@@ -284,13 +284,13 @@ const FAULTS: Record<string, Fault> = {
   },
   'tells of a fault without its cure': {
     fields: "diagnose: async () => [{ what: 'licence', level: 'bad', detail: 'is over', cure: null }],",
-    fails: 'doctor: what it tells of itself makes sense',
+    fails: 'doctor: its diagnosis is valid',
     says: /diagnose of acme: 0 is wrong without a cure/,
   },
   'breaks what its capability promises': {
     setup:
       "return { identity: { issuer: 'acme', verify: async () => ({ issuer: 'acme', subject: 'u', name: 'n' }) } };",
-    fails: 'identity: refuses what is no token, with unauthorized',
+    fails: 'identity: refuses text that is no token, with unauthorized',
     says: /it did not refuse this: the promise resolved where it has to reject/,
   },
 };
@@ -316,7 +316,7 @@ test.serial('a secret among the options may be in a file next to theirs', async 
   };
   const args = await optionsFile(t, { apiKeyFile: 'acme.key' });
   const missing = await checkBroken(t, parts, args);
-  t.deepEqual(missing.failed, ['options: those that were given are right']);
+  t.deepEqual(missing.failed, ['options: are valid']);
   t.regex(
     missing.findings.find(({ verdict }) => verdict === 'failed')?.detail ?? '',
     /options\.yaml:1: plugins\.acme\.apiKeyFile: the file acme\.key cannot be read \(ENOENT\)$/,
@@ -342,7 +342,7 @@ test.serial('a recogniser without English names the speech it needs', async t =>
     return { stt: { sampleRate: 16000, languages: ['de'], model: null,
       open: async () => ({ transcribe, failed: new Promise(() => {}), close: async () => {} }) } };`;
   const first = await checkBroken(t, { setup });
-  t.deepEqual(first.failed, ['stt: can be tried']);
+  t.deepEqual(first.failed, ['stt: can be tested']);
   t.regex(
     first.findings.find(({ verdict }) => verdict === 'failed')?.detail ?? '',
     /--language de --speech FILE\.wav --text/,
@@ -378,7 +378,7 @@ test.serial('a wrong address is told once, with file and line, and nothing is se
   const address = join(dir, 'mine.yaml');
   await writeFile(address, 'pin: four\nurl: ftp://192.168.1.2/\n');
   const typo = await check([file, '--address', address]);
-  t.deepEqual(typo.failed, ['notify: can be tried']);
+  t.deepEqual(typo.failed, ['notify: can be tested']);
   t.regex(typo.findings.find(({ verdict }) => verdict === 'failed')?.detail ?? '', /^\S+mine\.yaml:1: pin: /);
 
   await writeFile(address, 'pin: 4\nurll: x\n');
@@ -390,7 +390,7 @@ test.serial('a wrong address is told once, with file and line, and nothing is se
 
   await writeFile(address, 'pin: 4\nurl: "https://x\n');
   const broken = await check([file, '--address', address]);
-  t.deepEqual(broken.failed, ['options: those that were given are right']);
+  t.deepEqual(broken.failed, ['options: are valid']);
   t.regex(broken.findings.find(({ verdict }) => verdict === 'failed')?.detail ?? '', /^\S+mine\.yaml:\d: /);
 
   const nowhere = await check([file, '--options', join(dir, 'nowhere.yaml')]);
@@ -435,7 +435,7 @@ test.serial('checks that depend on a failed one are not run, which is reported o
   );
 
   const useless = await checkBroken(t, {}, ['--address', address]);
-  t.deepEqual(useless.failed, ['options: --address is of use']);
+  t.deepEqual(useless.failed, ['options: --address is supported']);
   t.regex(
     useless.findings.find(({ verdict }) => verdict === 'failed')?.detail ?? '',
     /^it provides identity, which takes no address: only channels and calendars do; leave --address out$/,
@@ -472,5 +472,5 @@ test('a channel without an address is tested as far as possible, and says how to
   t.deepEqual(failed, ['notify: sends notifications']);
   t.regex(findings.find(({ verdict }) => verdict === 'failed')?.detail ?? '', /--address FILE\.yaml/);
   const told = findings.map(({ title }) => title);
-  t.true(told.includes('says of each part of an address what it is'));
+  t.true(told.includes('describes each field of an address'));
 });

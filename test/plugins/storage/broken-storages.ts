@@ -11,7 +11,7 @@ export interface BrokenStorage {
 export const brokenStorages: readonly BrokenStorage[] = [
   {
     fault: 'keys are remembered',
-    caughtBy: 'a key that another process replaced or removed is not found any more',
+    caughtBy: 'a key that another process replaced or removed is no longer found',
     breakIt: storage => {
       const known = new Map<string, NonNullable<Awaited<ReturnType<Storage['keys']['byHash']>>>>();
       const byHash: Storage['keys']['byHash'] = async hash => {
@@ -33,7 +33,7 @@ export const brokenStorages: readonly BrokenStorage[] = [
   },
   {
     fault: 'a grant of one is a grant of all',
-    caughtBy: 'a grant is held by whom it was given to, until all of theirs are removed',
+    caughtBy: 'a grant belongs to its holder until all grants of the holder are removed',
     breakIt: storage => {
       const has: Storage['grants']['has'] = (_userId, grantee, name) =>
         storage.grants.has('anna', grantee, name);
@@ -42,7 +42,7 @@ export const brokenStorages: readonly BrokenStorage[] = [
   },
   {
     fault: 'marks of a conversation that is split all stay',
-    caughtBy: 'marks move to another conversation, all or from an instant on, and go with theirs',
+    caughtBy: 'marks move to another conversation, all or from an instant on, and are removed with it',
     breakIt: storage => {
       const moveAll: Storage['marks']['moveAll'] = async (userId, from, to, since) => {
         if (since === undefined) await storage.marks.moveAll(userId, from, to);
@@ -52,7 +52,7 @@ export const brokenStorages: readonly BrokenStorage[] = [
   },
   {
     fault: 'rate limits go back to what another process counted',
-    caughtBy: 'a rate limit only moves on, and goes once it is full again',
+    caughtBy: 'a rate limit only moves forward, and is removed once it is full again',
     breakIt: storage => {
       const put: Storage['rateLimits']['put'] = async limits => {
         await storage.rateLimits.removeFull(Number.MAX_SAFE_INTEGER);
@@ -63,7 +63,7 @@ export const brokenStorages: readonly BrokenStorage[] = [
   },
   {
     fault: 'a change of a user is one of every user',
-    caughtBy: 'a user is changed, and no other',
+    caughtBy: 'an update changes one user alone',
     breakIt: storage => {
       const update: Storage['users']['update'] = async (id, patch) => {
         for (const each of await storage.users.list()) await storage.users.update(each.id, patch);
@@ -74,7 +74,7 @@ export const brokenStorages: readonly BrokenStorage[] = [
   },
   {
     fault: 'attempts are counted by reading first',
-    caughtBy: 'attempts that come at once, from two processes, are all counted',
+    caughtBy: 'simultaneous attempts from two processes are all counted',
     breakIt: storage => {
       const { attempts } = storage;
       const add: Storage['attempts']['add'] = async (key, by, now, until) => {
@@ -89,7 +89,7 @@ export const brokenStorages: readonly BrokenStorage[] = [
   },
   {
     fault: 'each attempt puts the end of its count off',
-    caughtBy: 'attempts are counted by key until their time is over, and then begin anew',
+    caughtBy: 'attempts are counted by key until they expire, and then start again',
     breakIt: storage => {
       const { attempts } = storage;
       const add: Storage['attempts']['add'] = async (key, by, now, until) => {
@@ -102,7 +102,7 @@ export const brokenStorages: readonly BrokenStorage[] = [
   },
   {
     fault: 'all attempts are forgotten with those that are over',
-    caughtBy: 'attempts whose time is over are deleted, and no others',
+    caughtBy: 'expired attempts are deleted, and no others',
     breakIt: storage => {
       const prune: Storage['attempts']['prune'] = () => storage.attempts.prune(Number.MAX_SAFE_INTEGER);
       return { ...storage, attempts: { ...storage.attempts, prune } };
@@ -158,7 +158,7 @@ export const brokenStorages: readonly BrokenStorage[] = [
   },
   {
     fault: 'a status is changed without a look at the one before',
-    caughtBy: 'of racers that change a status, one wins',
+    caughtBy: 'one of several simultaneous changes of a status succeeds',
     breakIt: storage => {
       const update: Storage['conversations']['update'] = (userId, id, patch) =>
         storage.conversations.update(userId, id, patch);
@@ -167,7 +167,7 @@ export const brokenStorages: readonly BrokenStorage[] = [
   },
   {
     fault: 'a claimed id is given to everybody who asks',
-    caughtBy: 'a claimed id is taken once, by one of the racers, and for its user alone',
+    caughtBy: 'a claimed id is taken once, by one of several claimants, and for its user alone',
     breakIt: storage => ({ ...storage, claims: { take: async () => true } }),
   },
   {
@@ -184,7 +184,7 @@ export const brokenStorages: readonly BrokenStorage[] = [
   },
   {
     fault: 'action items come in the order in which they were made',
-    caughtBy: 'action items are listed open before done, by their due date, then newest first, ties by id',
+    caughtBy: 'action items are listed open before done, by due date, then newest first, ties by id',
     breakIt: storage => {
       const list: Storage['actionItems']['list'] = async (userId, filter) =>
         (await storage.actionItems.list(userId, filter)).sort((a, b) => b.createdAt - a.createdAt);
@@ -193,8 +193,7 @@ export const brokenStorages: readonly BrokenStorage[] = [
   },
   {
     fault: 'only some of several action items are stored',
-    caughtBy:
-      'an action item comes back as it was stored, until it is removed; several are stored all or none',
+    caughtBy: 'an action item is returned as stored until it is removed; several are stored all or none',
     breakIt: storage => {
       const insert: Storage['actionItems']['insert'] = async items => {
         for (const item of items) await storage.actionItems.insert([item]);
@@ -204,7 +203,7 @@ export const brokenStorages: readonly BrokenStorage[] = [
   },
   {
     fault: 'a goal keeps the first value of a day',
-    caughtBy: 'the progress of a goal has one value for a day, the last, and goes with the goal',
+    caughtBy: 'the progress of a goal has one value a day, the last, and is removed with the goal',
     breakIt: storage => {
       const record: Storage['goals']['record'] = async progress => {
         const known = await storage.goals.progress(progress.userId, progress.goalId, progress.day);
@@ -215,7 +214,7 @@ export const brokenStorages: readonly BrokenStorage[] = [
   },
   {
     fault: 'a suggestion for a goal is answered twice',
-    caughtBy: 'a suggestion for a goal comes back as it was stored, and is answered once',
+    caughtBy: 'a suggestion for a goal is returned as stored, and answered once',
     breakIt: storage => {
       const update: Storage['goalSuggestions']['update'] = (userId, id, patch) =>
         storage.goalSuggestions.update(userId, id, patch);
@@ -224,7 +223,7 @@ export const brokenStorages: readonly BrokenStorage[] = [
   },
   {
     fault: 'conversations are found by what they said before',
-    caughtBy: 'what is put for a conversation takes the place of what it had, and goes with it',
+    caughtBy: 'the texts of a conversation replace its earlier ones, and are removed with it',
     breakIt: storage => {
       const texts = new Map<string, readonly string[]>();
       const put: Storage['passages']['put'] = (userId, id, added) => {
@@ -236,7 +235,7 @@ export const brokenStorages: readonly BrokenStorage[] = [
   },
   {
     fault: 'a title is added to the one before',
-    caughtBy: 'the first text of a conversation is replaced by itself, or, where it cannot be, nothing is',
+    caughtBy: 'the first text of a conversation is replaced alone, or nothing is replaced',
     breakIt: storage => {
       const retitle: Storage['passages']['retitle'] = (userId, id, from, to) =>
         storage.passages.retitle(userId, id, from, `${to} ${from}`);
@@ -245,8 +244,7 @@ export const brokenStorages: readonly BrokenStorage[] = [
   },
   {
     fault: 'segments that are moved begin when they did',
-    caughtBy:
-      'segments are moved to another time, or to another conversation, all of them or those from one on',
+    caughtBy: 'segments are moved to another time, or to another conversation, all or from one on',
     breakIt: storage => {
       const move: Storage['segments']['move'] = (userId, from, change) =>
         storage.segments.move(userId, from, { ...change, seconds: 0 });
@@ -255,7 +253,7 @@ export const brokenStorages: readonly BrokenStorage[] = [
   },
   {
     fault: 'a job that runs is asked for again though it was taken back',
-    caughtBy: 'a job that was taken back does not run, unless it runs already, and then not again',
+    caughtBy: 'a withdrawn job does not run, or, if it is running, does not run again',
     breakIt: storage => {
       const cancel: Storage['jobs']['cancel'] = async (kind, key) => {
         const waits = (await storage.jobs.nextRunAt([kind])) !== null;
@@ -266,7 +264,7 @@ export const brokenStorages: readonly BrokenStorage[] = [
   },
   {
     fault: 'jobs are told of before they are committed',
-    caughtBy: 'what was enqueued is told once it is committed, and not after a rollback',
+    caughtBy: 'enqueued jobs are announced after the commit, and not after a rollback',
     breakIt: storage => {
       const listeners: Parameters<Storage['onEnqueued']>[0][] = [];
       const onEnqueued: Storage['onEnqueued'] = listener => {
@@ -283,7 +281,7 @@ export const brokenStorages: readonly BrokenStorage[] = [
   },
   {
     fault: 'locked memories are listed',
-    caughtBy: 'memories are listed by scoring, the greatest first, ties by id, in pages, without locked ones',
+    caughtBy: 'memories are listed by score, highest first, ties by id, in pages, without locked ones',
     breakIt: storage => {
       const list: Storage['memories']['list'] = async (userId, { limit }) =>
         (await storage.memories.page(userId, null, limit)).toSorted((a, b) =>
@@ -294,7 +292,7 @@ export const brokenStorages: readonly BrokenStorage[] = [
   },
   {
     fault: 'memories are found by what they said before',
-    caughtBy: 'a memory is found by what it says now, and not when it is locked or gone',
+    caughtBy: 'a memory is found by its current text, and not when it is locked or removed',
     breakIt: storage => {
       const update: Storage['memories']['update'] = async (userId, id, patch) => {
         const { content: _, ...rest } = patch;
@@ -305,7 +303,7 @@ export const brokenStorages: readonly BrokenStorage[] = [
   },
   {
     fault: 'a change is settled though the memory has changed again',
-    caughtBy: 'changes of memories wait until they are settled; one that comes meanwhile stays',
+    caughtBy: 'changes of memories are kept until they are settled; a newer change stays',
     breakIt: storage => {
       const settle: Storage['embeddings']['settle'] = async changes => {
         for (const { userId, id } of changes) {
@@ -318,7 +316,7 @@ export const brokenStorages: readonly BrokenStorage[] = [
   },
   {
     fault: 'state is written over any version',
-    caughtBy: 'state is written only over the version that the writer knows',
+    caughtBy: 'state is written only if the version matches',
     breakIt: storage => {
       const compareAndSet: Storage['pluginState']['compareAndSet'] = async (plugin, key, _version, value) => {
         const current = await storage.pluginState.get(plugin, key);
@@ -341,7 +339,7 @@ export const brokenStorages: readonly BrokenStorage[] = [
   },
   {
     fault: 'a node that starts takes the jobs of all others',
-    caughtBy: 'the jobs of a holder that has ended are due at once, and those of others are not',
+    caughtBy: 'the jobs of a holder that has ended are due at once, unlike those of others',
     breakIt: storage => {
       const one = '33333333-3333-4333-8333-333333333333';
       const claim: Storage['jobs']['claim'] = (kinds, now, leaseMs, limit) =>
@@ -362,12 +360,12 @@ export const brokenStorages: readonly BrokenStorage[] = [
   },
   {
     fault: 'a transaction is only a way of speaking',
-    caughtBy: 'a transaction whose work throws leaves nothing, and its error comes out as it was',
+    caughtBy: 'a transaction whose work throws changes nothing, and passes the error on unchanged',
     breakIt: storage => ({ ...storage, transaction: (_name, work) => work(storage) }),
   },
   {
     fault: 'the same data goes by two ids',
-    caughtBy: 'a storage describes itself: which data, how far, and whether there is any',
+    caughtBy: 'a storage describes itself: its data, its version, and whether it is empty',
     breakIt: storage => {
       const id = randomUUID();
       return { ...storage, describe: async () => ({ ...(await storage.describe()), id }) };
@@ -375,7 +373,7 @@ export const brokenStorages: readonly BrokenStorage[] = [
   },
   {
     fault: 'rows of other users are handed over',
-    caughtBy: 'the rows of one user are handed over table by table, parents first, and nobody else’s',
+    caughtBy: 'the rows of one user alone are returned table by table, parents first',
     breakIt: storage => ({
       ...storage,
       owned: async () => (await storage.owned()).map(table => ({ ...table, rows: () => table.rows('eve') })),
@@ -383,7 +381,7 @@ export const brokenStorages: readonly BrokenStorage[] = [
   },
   {
     fault: 'tables come children first',
-    caughtBy: 'tables are handed over whole, by key in the order of bytes, parents first',
+    caughtBy: 'tables are returned completely, in byte order of their keys, parents first',
     breakIt: storage => ({
       ...storage,
       tables: work => storage.tables(tables => work(tables.toReversed())),
@@ -391,7 +389,7 @@ export const brokenStorages: readonly BrokenStorage[] = [
   },
   {
     fault: 'rows stay though the work failed',
-    caughtBy: 'rows written to a table are there for its store, or, when the work fails, are not',
+    caughtBy: 'rows written to a table are visible to its store, unless the work fails',
     breakIt: storage => ({
       ...storage,
       async tables(work) {
@@ -408,7 +406,7 @@ export const brokenStorages: readonly BrokenStorage[] = [
   },
   {
     fault: 'whoever installed an app is told of everyone',
-    caughtBy: 'told of a user are their own webhooks, and those of apps that they installed, while enabled',
+    caughtBy: 'events of a user go to their own webhooks, and to those of installed apps, while enabled',
     breakIt: storage => {
       const targets: Storage['hooks']['targets'] = async (_userId, types) =>
         (await storage.hooks.targets('anna', types)).concat(await storage.hooks.targets('ben', types));
@@ -417,7 +415,7 @@ export const brokenStorages: readonly BrokenStorage[] = [
   },
   {
     fault: 'the last of many attempts is lost',
-    caughtBy: 'attempts are written down with what became of their deliveries, many at once',
+    caughtBy: 'attempts are stored with the outcomes of their deliveries, many at once',
     breakIt: storage => {
       const record: Storage['deliveries']['record'] = async outcomes => {
         await storage.deliveries.record(outcomes.slice(0, -1));

@@ -40,7 +40,7 @@ export const accountChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'a user is changed, and no other',
+    title: 'an update changes one user alone',
     async run({ storage: { users } }) {
       await users.insert(user('anna'));
       await users.insert(user('ben'));
@@ -55,7 +55,7 @@ export const accountChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'a user who is removed leaves nothing behind, and others lose nothing',
+    title: 'a removed user leaves nothing behind, and others lose nothing',
     async run({ storage }) {
       const { users, keys, memories, streams, conversations } = storage;
       for (const id of ['anna', 'ben']) {
@@ -88,7 +88,7 @@ export const accountChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'attempts are counted by key until their time is over, and then begin anew',
+    title: 'attempts are counted by key until they expire, and then start again',
     async run({ storage: { attempts } }) {
       const until = NOW + 1000;
       assert.deepEqual(await attempts.add('a', 1, NOW, until), { count: 1, until });
@@ -106,7 +106,7 @@ export const accountChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'attempts whose time is over are deleted, and no others',
+    title: 'expired attempts are deleted, and no others',
     async run({ storage: { attempts } }) {
       await attempts.add('over', 1, NOW, NOW + 1000);
       await attempts.add('on', 1, NOW, NOW + 1001);
@@ -116,7 +116,7 @@ export const accountChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'attempts that come at once, from two processes, are all counted',
+    title: 'simultaneous attempts from two processes are all counted',
     async run({ storage, another }) {
       const other = await another();
       const stores = Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? storage : other));

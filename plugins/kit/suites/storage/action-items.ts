@@ -5,7 +5,7 @@ import { actionItem, idsOf, user } from './rows.ts';
 
 export const actionItemChecks: StorageCheck[] = [
   {
-    title: 'an action item comes back as it was stored, until it is removed; several are stored all or none',
+    title: 'an action item is returned as stored until it is removed; several are stored all or none',
     async run({ storage: { users, actionItems } }) {
       await users.insert(user('anna'));
       const bare = actionItem('a1', 'anna');
@@ -29,7 +29,7 @@ export const actionItemChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'action items are listed open before done, by their due date, then newest first, ties by id',
+    title: 'action items are listed open before done, by due date, then newest first, ties by id',
     async run({ storage: { users, actionItems } }) {
       await users.insert(user('anna'));
       const done = { completed: true, completedAt: 1 };
@@ -80,7 +80,7 @@ export const actionItemChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'an update of an action item changes what it names, and its place in the list',
+    title: 'an update of an action item changes the named fields, and its place in the list',
     async run({ storage: { users, actionItems } }) {
       await users.insert(user('anna'));
       const [first, second] = [actionItem('a', 'anna'), actionItem('b', 'anna')];

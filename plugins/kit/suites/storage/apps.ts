@@ -5,7 +5,7 @@ import { idsOf, user } from './rows.ts';
 
 export const appChecks: StorageCheck[] = [
   {
-    title: 'an app comes back as it was stored, is changed by its owner alone, and listed newest first',
+    title: 'an app is returned as stored, changed by its owner alone, and listed newest first',
     async run({ storage: { users, apps } }) {
       for (const id of ['anna', 'ben']) await users.insert(user(id));
       const bare = app('a1', 'anna');
@@ -54,7 +54,7 @@ export const appChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'an app is installed once for a user, with what was allowed last, and is removed with all it has',
+    title: 'an app is installed once for a user, with the latest permissions, and removed with all its data',
     async run({ storage: { users, apps, installations, hooks } }) {
       for (const id of ['anna', 'ben']) await users.insert(user(id));
       const own = app('a1', 'anna');
@@ -83,7 +83,7 @@ export const appChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'a webhook comes back as it was stored; a user, and an app, has one of each type',
+    title: 'a webhook is returned as stored; a user, and an app, has one of each type',
     async run({ storage: { users, apps, hooks } }) {
       for (const id of ['anna', 'ben']) await users.insert(user(id));
       await apps.insert(app('a1', 'anna'));
@@ -118,7 +118,7 @@ export const appChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'a user has several webhooks of one type, told apart by their labels, and is told by each',
+    title: 'a user has several webhooks of one type with different labels, and each is notified',
     async run({ storage: { users, hooks } }) {
       for (const id of ['anna', 'ben']) await users.insert(user(id));
       const first = hook('h1', 'anna', { createdAt: 1 });
@@ -137,7 +137,7 @@ export const appChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'told of a user are their own webhooks, and those of apps that they installed, while enabled',
+    title: 'events of a user go to their own webhooks, and to those of installed apps, while enabled',
     async run({ storage: { users, apps, installations, hooks } }) {
       for (const id of ['anna', 'ben']) await users.insert(user(id));
       for (const id of ['a1', 'a2', 'a3']) await apps.insert(app(id, 'ben'));

@@ -23,7 +23,7 @@ function message(
 
 export const chatChecks: StorageCheck[] = [
   {
-    title: 'chat sessions come back, the last used first, and are changed and removed by their owner alone',
+    title: 'chat sessions are returned last used first, and changed and removed by their owner alone',
     async run({ storage: { users, chat } }) {
       await users.insert(user('anna'));
       await users.insert(user('ben'));
@@ -45,7 +45,7 @@ export const chatChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'chat messages come back as they were stored, the newest first, and go with their session',
+    title: 'chat messages are returned as stored, newest first, and removed with their session',
     async run({ storage: { users, chat } }) {
       await users.insert(user('anna'));
       await users.insert(user('ben'));
@@ -73,7 +73,7 @@ export const chatChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'conversations are listed by when they began',
+    title: 'conversations are listed by their start',
     async run({ storage: { users, conversations } }) {
       await users.insert(user('anna'));
       const began = (id: string, startedAt: number | null) =>

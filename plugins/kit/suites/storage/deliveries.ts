@@ -8,7 +8,7 @@ const NONE_LEFT = { state: 'delivered', nextAt: null } as const;
 
 export const deliveryChecks: StorageCheck[] = [
   {
-    title: 'a delivery comes back as it was stored, for its user alone, also among many',
+    title: 'a delivery is returned as stored, to its user alone, also among many',
     async run({ storage: { users, deliveries } }) {
       for (const id of ['anna', 'ben']) await users.insert(user(id));
       const full = delivery('d1', 'anna', {
@@ -69,7 +69,7 @@ export const deliveryChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'due are the pending deliveries of one target whose time has come, in the order of their times',
+    title: 'pending deliveries of one target are due when their time has come, in the order of their times',
     async run({ storage: { users, deliveries } }) {
       for (const id of ['anna', 'ben']) await users.insert(user(id));
       await deliveries.insert([
@@ -98,7 +98,7 @@ export const deliveryChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'what deliveries say of something that is gone is forgotten, and not sent any more',
+    title: 'deliveries about deleted data are emptied, and no longer sent',
     async run({ storage }) {
       const { users, deliveries } = storage;
       for (const id of ['anna', 'ben']) await users.insert(user(id));
@@ -118,7 +118,7 @@ export const deliveryChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'attempts are written down with what became of their deliveries, many at once',
+    title: 'attempts are stored with the outcomes of their deliveries, many at once',
     async run({ storage }) {
       const { users, deliveries } = storage;
       for (const id of ['anna', 'ben']) await users.insert(user(id));
@@ -157,7 +157,7 @@ export const deliveryChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'what is over is pruned with its attempts, a number at a time; what is pending stays',
+    title: 'finished deliveries are pruned with their attempts, in batches; pending ones stay',
     async run({ storage: { users, deliveries } }) {
       await users.insert(user('anna'));
       const over = { state: 'delivered', nextAt: null, endedAt: 9 } as const;

@@ -5,7 +5,7 @@ import { NOON, user } from './rows.ts';
 
 export const deviceChecks: StorageCheck[] = [
   {
-    title: 'a wearable is found, replaced and removed by its owner and id alone',
+    title: 'a wearable is found, replaced and removed by owner and id',
     async run({ storage: { users, devices } }) {
       await users.insert(user('anna'));
       await users.insert(user('ben'));
@@ -28,7 +28,7 @@ export const deviceChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'wearables that nobody tells of are found, the longest silent first',
+    title: 'wearables without reports are found, the longest silent first',
     async run({ storage: { users, devices } }) {
       await users.insert(user('anna'));
       await users.insert(user('ben'));

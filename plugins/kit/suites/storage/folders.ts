@@ -5,7 +5,7 @@ import { conversation, folder, idsOf, person, segment, stream, user } from './ro
 /** Checks of claims (ids that can be taken once) and of folders. */
 export const folderChecks: StorageCheck[] = [
   {
-    title: 'a claimed id is taken once, by one of the racers, and for its user alone',
+    title: 'a claimed id is taken once, by one of several claimants, and for its user alone',
     async run({ storage, another }) {
       const other = await another();
       for (const id of ['anna', 'ben']) await storage.users.insert(user(id));
@@ -24,7 +24,7 @@ export const folderChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'folders are listed in their order, as they were stored',
+    title: 'folders are listed in order, as stored',
     async run({ storage: { users, folders } }) {
       await users.insert(user('anna'));
       const last = folder('f1', 'anna', { order: 2, description: 'all of it', isDefault: true });
@@ -37,7 +37,7 @@ export const folderChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'of racers that make the system folders, one does; other folders may share a name',
+    title: 'simultaneous calls create the system folders once; other folders may share a name',
     async run({ storage, another }) {
       const other = await another();
       for (const id of ['anna', 'ben']) await storage.users.insert(user(id));
@@ -72,7 +72,7 @@ export const folderChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'a folder is changed and removed; its conversations are filed elsewhere',
+    title: 'a folder is changed and removed; its conversations move to another',
     async run({ storage: { users, conversations, folders } }) {
       for (const id of ['anna', 'ben']) {
         await users.insert(user(id));
@@ -95,7 +95,7 @@ export const folderChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'a person is renamed and removed, and then has said nothing',
+    title: 'a person is renamed and removed; segments then name nobody',
     async run({ storage: { users, conversations, segments, people } }) {
       for (const id of ['anna', 'ben']) {
         await users.insert(user(id));
@@ -121,7 +121,7 @@ export const folderChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'all streams of a conversation go on in another one',
+    title: 'all streams of a conversation continue in another one',
     async run({ storage: { users, conversations, streams } }) {
       for (const id of ['anna', 'ben']) {
         await users.insert(user(id));

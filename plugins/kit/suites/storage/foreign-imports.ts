@@ -17,7 +17,7 @@ function item(id: string, { userId, id: importId }: ForeignImport): ForeignItem 
 
 export const foreignImportChecks: StorageCheck[] = [
   {
-    title: 'imports from elsewhere come back, the newest first, and belong to their owner alone',
+    title: 'imports from other products are returned newest first, and belong to their owner alone',
     async run({ storage: { users, foreignImports } }) {
       for (const id of ['anna', 'ben']) await users.insert(user(id));
       const [first, second] = [run('a', 'anna'), run('b', 'anna', { startedAt: NOON + 1 })];
@@ -34,7 +34,7 @@ export const foreignImportChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'what an import stored is noted with it, belongs to the last that did, and goes with it',
+    title: 'stored items are recorded with the last import that stored them, and removed with it',
     async run({ storage: { users, foreignImports } }) {
       for (const id of ['anna', 'ben']) await users.insert(user(id));
       const [first, second, his] = [run('a', 'anna'), run('b', 'anna'), run('a', 'ben')];
@@ -58,7 +58,7 @@ export const foreignImportChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'people whom nothing names are removed, and nobody else',
+    title: 'people without references are removed, and nobody else',
     async run({ storage: { users, people, conversations, segments, voices } }) {
       for (const id of ['anna', 'ben']) await users.insert(user(id));
       for (const id of ['said', 'heard', 'nobody', 'kept']) await people.insert(person(id, 'anna'));

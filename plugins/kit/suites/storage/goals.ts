@@ -4,7 +4,7 @@ import { conversation, goal, goalSuggestion, idsOf, user } from './rows.ts';
 
 export const goalChecks: StorageCheck[] = [
   {
-    title: 'a goal comes back as it was stored, is changed where it is told to, and removed once',
+    title: 'a goal is returned as stored, changed by field, and removed once',
     async run({ storage: { users, goals } }) {
       await users.insert(user('anna'));
       const bare = goal('g1', 'anna');
@@ -37,7 +37,7 @@ export const goalChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'goals are listed newest first, ties by id, with or without those that are not active',
+    title: 'goals are listed newest first, ties by id, with or without inactive ones',
     async run({ storage: { users, goals } }) {
       await users.insert(user('anna'));
       await goals.insert(goal('c', 'anna', { createdAt: 5 }));
@@ -55,7 +55,7 @@ export const goalChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'a suggestion for a goal comes back as it was stored, and is answered once',
+    title: 'a suggestion for a goal is returned as stored, and answered once',
     async run({ storage: { users, goals, conversations, goalSuggestions } }) {
       for (const id of ['anna', 'ben']) await users.insert(user(id));
       const [run, talk] = [goal('g1', 'anna'), conversation('c1', 'anna')];
@@ -95,7 +95,7 @@ export const goalChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'a suggestion goes with its goal and with its conversation',
+    title: 'a suggestion is removed with its goal and with its conversation',
     async run({ storage: { users, goals, conversations, goalSuggestions } }) {
       await users.insert(user('anna'));
       const [run, read] = [goal('g1', 'anna'), goal('g2', 'anna')];
@@ -112,7 +112,7 @@ export const goalChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'the progress of a goal has one value for a day, the last, and goes with the goal',
+    title: 'the progress of a goal has one value a day, the last, and is removed with the goal',
     async run({ storage: { users, goals } }) {
       await users.insert(user('anna'));
       for (const id of ['g1', 'g2']) await goals.insert(goal(id, 'anna'));

@@ -18,7 +18,7 @@ export const jobChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'jobs of users that have enough of them are left, and wait for nobody else',
+    title: 'jobs of users at their limit are skipped, and do not delay others',
     async run({ storage: { jobs } }) {
       for (const [key, userId, runAt] of [
         ['a', 'anna', 10],
@@ -37,7 +37,7 @@ export const jobChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'the jobs of a holder that has ended are due at once, and those of others are not',
+    title: 'the jobs of a holder that has ended are due at once, unlike those of others',
     async run({ storage: { jobs } }) {
       const [own, other] = ['11111111-1111-4111-8111-111111111111', '22222222-2222-4222-8222-222222222222'];
       for (const [key, runAt] of Object.entries({ a: 8, b: 9, c: 10 })) await jobs.enqueue(job(key, runAt));
@@ -56,7 +56,7 @@ export const jobChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'a claimed job says all about itself',
+    title: 'a claimed job has all its fields',
     async run({ storage: { jobs } }) {
       await jobs.enqueue(job('k', 10, { conversation: 'c1', deep: [1] }));
       const { id, lease, ...rest } = await claimOne(jobs, 15);
@@ -78,7 +78,7 @@ export const jobChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'a job asked for while it runs is run once more, with the new payload',
+    title: 'a job enqueued while it runs is run once more, with the new payload',
     async run({ storage: { jobs } }) {
       await jobs.enqueue(job('k', 10, { n: 1 }));
       const first = await claimOne(jobs, 10);
@@ -94,7 +94,7 @@ export const jobChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'a job asked for while it runs also comes again when that run fails or is given up',
+    title: 'a job enqueued while it runs is also repeated when that run fails or is given up',
     async run({ storage: { jobs } }) {
       await jobs.enqueue(job('k', 10));
       const failing = await claimOne(jobs, 10);
@@ -146,7 +146,7 @@ export const jobChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'a lease can be extended while it is ours',
+    title: 'a lease can be extended by its holder',
     async run({ storage: { jobs } }) {
       await jobs.enqueue(job('k', 10));
       const claimed = await claimOne(jobs, 10, 100);
@@ -157,7 +157,7 @@ export const jobChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'a job that is done is gone, and its key is free',
+    title: 'a finished job is removed, and its key is free',
     async run({ storage: { jobs } }) {
       await jobs.enqueue(job('k', 10));
       const claimed = await claimOne(jobs, 10);
@@ -169,7 +169,7 @@ export const jobChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'a failure counts, a wanted repetition does not',
+    title: 'a failure counts as an attempt, a requested repetition does not',
     async run({ storage: { jobs } }) {
       await jobs.enqueue(job('k', 10));
       assert.equal(await jobs.retryAt(await claimOne(jobs, 10), 20, 'first failure'), true);
@@ -181,7 +181,7 @@ export const jobChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'a dead job is never claimed again, and does not hold its key',
+    title: 'a dead job is never claimed again, and frees its key',
     async run({ storage: { jobs } }) {
       await jobs.enqueue(job('k', 10));
       assert.equal(await jobs.dead(await claimOne(jobs, 10), 'hopeless'), true);
@@ -191,7 +191,7 @@ export const jobChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'a job that was taken back does not run, unless it runs already, and then not again',
+    title: 'a withdrawn job does not run, or, if it is running, does not run again',
     async run({ storage: { jobs } }) {
       await jobs.enqueue(job('k', 10));
       await jobs.enqueue({ ...job('k', 10), kind: 'other' });
@@ -222,7 +222,7 @@ export const jobChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'jobs are counted by kind and standing',
+    title: 'jobs are counted by kind and state',
     async run({ storage: { jobs } }) {
       assert.deepEqual(await jobs.counts(10), []);
       await jobs.enqueue(job('dead', 1));

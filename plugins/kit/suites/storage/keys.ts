@@ -43,7 +43,7 @@ export const keyChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'a key that another process replaced or removed is not found any more',
+    title: 'a key that another process replaced or removed is no longer found',
     async run({ storage, another }) {
       const other = await another();
       await storage.users.insert(user('anna'));
@@ -62,7 +62,7 @@ export const keyChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'the last use of a key is kept, whoever notes it first',
+    title: 'the last use of a key is stored, in whatever order it is reported',
     async run({ storage: { users, keys } }) {
       for (const id of ['anna', 'ben']) await users.insert(user(id));
       for (const id of ['k1', 'k2']) await keys.insert(apiKey(id, 'anna'));
@@ -78,7 +78,7 @@ export const keyChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'a grant is held by whom it was given to, until all of theirs are removed',
+    title: 'a grant belongs to its holder until all grants of the holder are removed',
     async run({ storage: { users, grants } }) {
       for (const id of ['anna', 'ben']) await users.insert(user(id));
       const grant = { userId: 'anna', grantee: 'k1', name: 'memories:read', createdAt: 1 } as const;
@@ -97,7 +97,7 @@ export const keyChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'a rate limit only moves on, and goes once it is full again',
+    title: 'a rate limit only moves forward, and is removed once it is full again',
     async run({ storage: { rateLimits } }) {
       const limit = (policy: string, fullAt: number): RateLimit => ({
         userId: 'anna',

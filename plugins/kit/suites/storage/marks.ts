@@ -4,7 +4,7 @@ import { conversation, idsOf, mark, user } from './rows.ts';
 
 export const markChecks: StorageCheck[] = [
   {
-    title: 'marks come back as they were stored, in the order of their moments, to their owner alone',
+    title: 'marks are returned as stored, in the order of their moments, to their owner alone',
     async run({ storage: { users, conversations, marks } }) {
       for (const id of ['anna', 'ben']) await users.insert(user(id));
       const talk = conversation('c1', 'anna');
@@ -27,7 +27,7 @@ export const markChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'marks move to another conversation, all or from an instant on, and go with theirs',
+    title: 'marks move to another conversation, all or from an instant on, and are removed with it',
     async run({ storage: { users, conversations, marks } }) {
       for (const id of ['anna', 'ben']) await users.insert(user(id));
       const [one, two] = [conversation('c1', 'anna'), conversation('c2', 'anna')];

@@ -30,7 +30,7 @@ async function annaWith(storage: Storage, contents: Record<string, string>): Pro
 
 export const memoryChecks: StorageCheck[] = [
   {
-    title: 'memories come back as they were stored, are changed field by field, and removed once',
+    title: 'memories are returned as stored, changed by field, and removed once',
     async run({ storage: { users, memories }, another }) {
       await users.insert(user('anna'));
       const first = memory('m1', 'anna', {
@@ -69,7 +69,7 @@ export const memoryChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'memories are listed by scoring, the greatest first, ties by id, in pages, without locked ones',
+    title: 'memories are listed by score, highest first, ties by id, in pages, without locked ones',
     async run({ storage: { users, memories } }) {
       await users.insert(user('anna'));
       const row = (id: string, scoring: string, changes = {}) => memory(id, 'anna', { scoring, ...changes });
@@ -95,7 +95,7 @@ export const memoryChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'memories are listed by whether they were reviewed, and found by their topic, locked ones too',
+    title: 'memories are filtered by review, and found by topic, locked ones too',
     async run({ storage: { users, memories } }) {
       for (const id of ['anna', 'ben']) await users.insert(user(id));
       await memories.insert([
@@ -115,7 +115,7 @@ export const memoryChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'what was forgotten is listed from the newest on, for its user alone, and removed',
+    title: 'forgotten memories are listed newest first, to their user alone, and removed',
     async run({ storage: { users, forgottenMemories }, another }) {
       for (const id of ['anna', 'ben']) await users.insert(user(id));
       const forgotten = (id: string, userId: string, forgottenAt: number) => ({
@@ -133,7 +133,7 @@ export const memoryChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'memories are found by their words, whatever the case and the accents, best first',
+    title: 'memories are found by words, ignoring case and accents, best first',
     async run({ storage }) {
       const { match } = storage.memories;
       await annaWith(storage, {
@@ -153,7 +153,7 @@ export const memoryChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'text that is looked for is data, whatever it says',
+    title: 'search text is treated as data, whatever it contains',
     async run({ storage }) {
       await annaWith(storage, { m1: 'tea', m2: 'beer' });
       for (const text of HOSTILE) {
@@ -164,7 +164,7 @@ export const memoryChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'a memory is found by what it says now, and not when it is locked or gone',
+    title: 'a memory is found by its current text, and not when it is locked or removed',
     async run({ storage }) {
       const { memories } = storage;
       await annaWith(storage, { m1: 'tea', m2: 'tea', m3: 'tea' });
@@ -183,7 +183,7 @@ export const memoryChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'a word that is rare decides, however common the others are',
+    title: 'a rare word outweighs common ones',
     async run({ storage }) {
       await storage.users.insert(user('anna'));
       const ids = Array.from({ length: 6000 }, (_, n) => `m${String(n).padStart(4, '0')}`);
@@ -198,7 +198,7 @@ export const memoryChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'changes of memories wait until they are settled; one that comes meanwhile stays',
+    title: 'changes of memories are kept until they are settled; a newer change stays',
     async run({ storage: { users, embeddings } }) {
       for (const id of ['anna', 'ben']) await users.insert(user(id));
       const change = (id: string, changedAt: number) => ({ userId: 'anna', id, changedAt });
@@ -212,7 +212,7 @@ export const memoryChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'who is behind with vectors is told: changes, or memories that are not all in the space',
+    title: 'missing vectors are reported: pending changes, or memories that are not in the space',
     async run({ storage: { users, memories, embeddings } }) {
       for (const id of ['a', 'b', 'c', 'd', 'e']) await users.insert(user(id));
       for (const id of ['b', 'c', 'd']) await memories.insert([memory('m1', id)]);
@@ -259,7 +259,7 @@ export const memoryChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'programs may read the memories of a user until that is switched off',
+    title: 'programs may read the memories of a user until access is switched off',
     async run({ storage: { users } }) {
       await users.insert(user('anna'));
       assert.equal(await users.setMemoryAccess('anna', false), true);

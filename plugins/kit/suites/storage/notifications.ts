@@ -5,7 +5,7 @@ import { idsOf, user } from './rows.ts';
 
 export const notificationChecks: StorageCheck[] = [
   {
-    title: 'a notification comes back as it was stored, for its user alone; the inbox is newest first',
+    title: 'a notification is returned as stored, to its user alone; the inbox is newest first',
     async run({ storage: { users, notifications } }) {
       for (const id of ['anna', 'ben']) await users.insert(user(id));
       const full = notification('n2', 'anna', {
@@ -34,7 +34,7 @@ export const notificationChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'notifications are read once, some or all of one user',
+    title: 'notifications are marked as read once, some or all of one user',
     async run({ storage: { users, notifications } }) {
       for (const id of ['anna', 'ben']) await users.insert(user(id));
       for (const id of ['n1', 'n2', 'n3']) await notifications.insert(notification(id, 'anna'));
@@ -50,7 +50,7 @@ export const notificationChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'held notifications are found when their time has come, until they are let go',
+    title: 'held notifications are found when their time has come, until they are released',
     async run({ storage: { users, notifications } }) {
       for (const id of ['anna', 'ben']) await users.insert(user(id));
       await notifications.insert(notification('n1', 'anna', { heldUntil: 30 }));
@@ -95,7 +95,7 @@ export const notificationChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'addresses of channels come back as they were stored, are changed and removed by their user alone',
+    title: 'channel addresses are returned as stored, and changed and removed by their user alone',
     async run({ storage: { users, channelAddresses } }) {
       for (const id of ['anna', 'ben']) await users.insert(user(id));
       const late = channelAddress('c1', 'anna', {

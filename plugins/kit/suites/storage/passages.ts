@@ -40,7 +40,7 @@ export const passageChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'long texts are found in pieces, short ones together',
+    title: 'long texts are indexed in pieces, short ones together',
     async run({ storage }) {
       const words = Array.from({ length: 3000 }, (_, place) => `w${place}`);
       await conversations(storage, 'anna', { c1: ['start', words.join(' '), 'x'.repeat(1800), 'end'] });
@@ -58,7 +58,7 @@ export const passageChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'what is put for a conversation takes the place of what it had, and goes with it',
+    title: 'the texts of a conversation replace its earlier ones, and are removed with it',
     async run({ storage }) {
       await conversations(storage, 'anna', { c1: ['tea', 'x'.repeat(600)], c2: ['tea'] });
       await storage.passages.put('anna', 'c1', ['coffee']);
@@ -75,7 +75,7 @@ export const passageChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'the first text of a conversation is replaced by itself, or, where it cannot be, nothing is',
+    title: 'the first text of a conversation is replaced alone, or nothing is replaced',
     async run({ storage }) {
       const long = 'water '.repeat(1000);
       await conversations(storage, 'anna', { c1: [' Tea ', 'with Eve', long], c2: [], c3: ['', 'milk'] });
@@ -95,7 +95,7 @@ export const passageChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'conversations that lists do not show are not found, but for discarded ones that are wanted',
+    title: 'conversations hidden from lists are not found, except for discarded ones on request',
     async run({ storage }) {
       await conversations(storage, 'anna', { c1: ['tea'], c2: ['tea'], c3: ['tea'], c4: ['tea'] });
       await storage.conversations.update('anna', 'c1', { discarded: true });

@@ -36,7 +36,7 @@ export const photoChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'photos move to another conversation, all or from an instant on, and go with theirs',
+    title: 'photos move to another conversation, all or from an instant on, and are removed with it',
     async run({ storage: { users, conversations, photos } }) {
       for (const id of ['anna', 'ben']) await users.insert(user(id));
       const [one, two] = [conversation('c1', 'anna'), conversation('c2', 'anna')];

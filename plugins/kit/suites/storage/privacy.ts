@@ -6,7 +6,7 @@ import { conversation, folder, idsOf, NOON, photo, user } from './rows.ts';
 
 export const privacyChecks: StorageCheck[] = [
   {
-    title: 'when a user is not listened to is that of one user, and the last counts',
+    title: 'pauses of listening belong to one user, and the last write counts',
     async run({ storage: { users, privacy } }) {
       for (const id of ['anna', 'ben']) await users.insert(user(id));
       assert.equal(await privacy.listening('anna'), null);
@@ -26,7 +26,7 @@ export const privacyChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'how long data is kept is that of one user, and those who have chosen are listed in order',
+    title: 'retention rules belong to one user, and users with rules are listed in order',
     async run({ storage: { users, privacy } }) {
       for (const id of ['anna', 'ben', 'cleo']) await users.insert(user(id));
       const settings: RetentionSettings = {
@@ -91,7 +91,7 @@ export const privacyChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'deliveries that are over are counted and pruned of one user',
+    title: 'finished deliveries of one user are counted and pruned',
     async run({ storage: { users, deliveries } }) {
       for (const id of ['anna', 'ben']) await users.insert(user(id));
       const over = { state: 'delivered' as const, nextAt: null, endedAt: NOON, createdAt: NOON - 9 };
@@ -112,7 +112,7 @@ export const privacyChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'who read data is listed for its owner alone, newest first, and is pruned by age and number',
+    title: 'reads of data are listed to its owner alone, newest first, and pruned by age and number',
     async run({ storage: { users, privacy } }) {
       for (const id of ['anna', 'ben']) await users.insert(user(id));
       const entry = (id: string, userId: string, changes: Partial<AccessEntry> = {}): AccessEntry => ({

@@ -21,7 +21,7 @@ function recording(id: string, userId: string, changes: Partial<Recording> = {})
 
 export const recordingChecks: StorageCheck[] = [
   {
-    title: 'recordings come back as they were stored, newest first, and are those of one user',
+    title: 'recordings are returned as stored, newest first, and belong to one user',
     async run({ storage: { users, recordings } }) {
       for (const id of ['anna', 'ben']) await users.insert(user(id));
       const full = recording('b', 'anna', {

@@ -5,7 +5,7 @@ import { conversation, idsOf, NOON, person, segment, user, voice, voiceSample } 
 
 export const speechChecks: StorageCheck[] = [
   {
-    title: 'what a user wants done with speech is that of one user, and the last counts',
+    title: 'speech settings belong to one user, and the last write counts',
     async run({ storage: { users, speech } }) {
       await users.insert(user('anna'));
       await users.insert(user('ben'));
@@ -33,7 +33,7 @@ export const speechChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'a translation is kept with its segment while that says the same, and is that of one user',
+    title: 'a translation stays with its segment while the text is unchanged, and belongs to one user',
     async run({ storage: { users, conversations, segments } }) {
       await users.insert(user('anna'));
       const talk = conversation('c1', 'anna');
@@ -87,7 +87,7 @@ export const speechChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'samples of voices are those of one user and one model, and go with their person, or all at once',
+    title: 'voice samples belong to one user and one model, and are removed with their person or all at once',
     async run({ storage: { users, people, conversations, voices } }) {
       for (const id of ['anna', 'ben']) await users.insert(user(id));
       await people.insert(person('p1', 'anna'));
@@ -119,7 +119,7 @@ export const speechChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'voices move to another person, and are listed by model, from an instant on, in pages',
+    title: 'voice samples move to another person, and are listed by model, from an instant on, in pages',
     async run({ storage: { users, people, conversations, segments, voices } }) {
       for (const id of ['anna', 'ben']) await users.insert(user(id));
       for (const id of ['p1', 'p2']) await people.insert(person(id, 'anna'));
@@ -152,7 +152,7 @@ export const speechChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'what was said of voices is kept with what was there before, until it is pruned',
+    title: 'voice assignments are kept with the earlier values until they are pruned',
     async run({ storage: { users, conversations, voices } }) {
       for (const id of ['anna', 'ben']) await users.insert(user(id));
       await conversations.insert(conversation('c1', 'anna'));

@@ -6,7 +6,7 @@ import { conversation, idsOf, person, segment, stream, user } from './rows.ts';
 /** Checks of each store, for one user. */
 export const storeChecks: StorageCheck[] = [
   {
-    title: 'people are listed as they were stored',
+    title: 'people are listed as stored',
     async run({ storage: { users, people } }) {
       await users.insert(user('anna'));
       const friends = [person('p1', 'anna', { createdAt: 1 }), person('p2', 'anna', { createdAt: 2 })];
@@ -15,7 +15,7 @@ export const storeChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'a conversation comes back with every field as it was stored',
+    title: 'a conversation is returned with every field as stored',
     async run({ storage: { users, conversations } }) {
       await users.insert(user('anna'));
       const full = conversation('c1', 'anna', {
@@ -114,7 +114,7 @@ export const storeChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'the open conversation is the newest in progress of this source and device',
+    title: 'the open conversation is the newest one in progress of a source and device',
     async run({ storage: { users, conversations } }) {
       await users.insert(user('anna'));
       const rows = [
@@ -132,7 +132,7 @@ export const storeChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'an update changes what it names and nothing else',
+    title: 'an update changes the named fields and nothing else',
     async run({ storage: { users, conversations } }) {
       await users.insert(user('anna'));
       const before = conversation('c1', 'anna', { language: 'en', starred: true });
@@ -145,7 +145,7 @@ export const storeChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'of racers that change a status, one wins',
+    title: 'one of several simultaneous changes of a status succeeds',
     async run({ storage, another }) {
       const other = await another();
       await storage.users.insert(user('anna'));
@@ -158,7 +158,7 @@ export const storeChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'a removed conversation takes its segments along and leaves its streams',
+    title: 'a removed conversation removes its segments and leaves its streams',
     async run({ storage: { users, conversations, segments, streams } }) {
       await users.insert(user('anna'));
       const [gone, kept] = [conversation('c1', 'anna'), conversation('c2', 'anna')];
@@ -195,7 +195,7 @@ export const storeChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'a segment of a conversation that is not there is refused, with all the many that came along',
+    title: 'a segment of a missing conversation is refused, with all others of the same call',
     async run({ storage: { users, conversations, segments } }) {
       await users.insert(user('anna'));
       const talk = conversation('c1', 'anna');
@@ -209,7 +209,7 @@ export const storeChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'segments of several conversations come by start, ties by id; the last is the one that ends last',
+    title: 'segments of several conversations are listed by start, ties by id; the last one ends last',
     async run({ storage: { users, conversations, segments } }) {
       await users.insert(user('anna'));
       const [one, two] = [conversation('c1', 'anna'), conversation('c2', 'anna')];
@@ -236,7 +236,7 @@ export const storeChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'segments are moved to another time, or to another conversation, all of them or those from one on',
+    title: 'segments are moved to another time, or to another conversation, all or from one on',
     async run({ storage: { users, conversations, segments } }) {
       await users.insert(user('anna'));
       await users.insert(user('ben'));
@@ -289,7 +289,7 @@ export const storeChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'a stream moves on and never back',
+    title: 'a stream moves forward only',
     async run({ storage: { users, conversations, streams } }) {
       await users.insert(user('anna'));
       const talk = conversation('c1', 'anna');
@@ -326,7 +326,7 @@ export const storeChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'state is written only over the version that the writer knows',
+    title: 'state is written only if the version matches',
     async run({ storage, another }) {
       const other = await another();
       const set = ({ pluginState }: typeof storage, version: number) =>
@@ -342,7 +342,7 @@ export const storeChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'state is listed by prefix, taken literally; what is no JSON, or too long, is refused',
+    title: 'state is listed by literal prefix; values that are no JSON, or too long, are refused',
     async run({ storage: { pluginState } }) {
       for (const key of ['b%1', 'b_1', 'bx1', 'a', 'B%1']) await pluginState.compareAndSet('p', key, 0, 1);
       await pluginState.compareAndSet('q', 'b%2', 0, 1);

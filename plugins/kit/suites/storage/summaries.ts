@@ -4,7 +4,7 @@ import { idsOf, summaryTemplate, user } from './rows.ts';
 
 export const summaryChecks: StorageCheck[] = [
   {
-    title: 'a summary template comes back as it was stored, is changed, and removed once, by its owner alone',
+    title: 'a summary template is returned as stored, changed and removed once, by its owner alone',
     async run({ storage: { users, summaries } }) {
       await users.insert(user('anna'));
       await users.insert(user('ben'));
@@ -27,7 +27,7 @@ export const summaryChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'the settings of summaries are those of one user, and the last ones count',
+    title: 'summary settings belong to one user, and the last write counts',
     async run({ storage: { users, summaries } }) {
       await users.insert(user('anna'));
       await users.insert(user('ben'));

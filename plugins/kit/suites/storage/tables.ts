@@ -9,7 +9,7 @@ import { conversation, segment, user } from './rows.ts';
 
 export const tableChecks: StorageCheck[] = [
   {
-    title: 'a storage describes itself: which data, how far, and whether there is any',
+    title: 'a storage describes itself: its data, its version, and whether it is empty',
     async run({ storage, another }) {
       const before = await storage.describe();
       assert.deepEqual([before.due, before.isEmpty], [0, true]);
@@ -50,7 +50,7 @@ export const tableChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'the rows of one user are handed over table by table, parents first, and nobody else’s',
+    title: 'the rows of one user alone are returned table by table, parents first',
     async run({ storage }) {
       for (const id of ['ada', 'eve']) {
         await storage.users.insert(user(id));
@@ -73,7 +73,7 @@ export const tableChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'the rows of one user are removed and written back in small transactions, and nobody else’s',
+    title: 'the rows of one user alone are removed and written back in small transactions',
     async run({ storage }) {
       for (const id of ['ada', 'eve']) {
         await storage.users.insert(user(id));
@@ -103,7 +103,7 @@ export const tableChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'tables are handed over whole, by key in the order of bytes, parents first',
+    title: 'tables are returned completely, in byte order of their keys, parents first',
     async run({ storage }) {
       const ids = ['\u{1f600}', '\uffff', 'ä', 'Z', 'a', '_', '-']; // neither the order of a language nor of UTF-16
       for (const id of ids) await storage.users.insert(user(id));
@@ -125,7 +125,7 @@ export const tableChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'rows written to a table are there for its store, or, when the work fails, are not',
+    title: 'rows written to a table are visible to its store, unless the work fails',
     async run({ storage }) {
       const { createdAt: created_at, memoryAccess, signedOutAt, nameKey, disabledAt, ...rest } = user('anna');
       const row = {

@@ -5,7 +5,7 @@ import { conversation, idsOf, job, user } from './rows.ts';
 
 export const transactionChecks: StorageCheck[] = [
   {
-    title: 'a transaction gives its result, and others see all of it afterwards',
+    title: 'a transaction returns its result, and others see all of it afterwards',
     async run({ storage, another }) {
       const other = await another();
       const result = await storage.transaction('both', async tx => {
@@ -20,7 +20,7 @@ export const transactionChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'a transaction whose work throws leaves nothing, and its error comes out as it was',
+    title: 'a transaction whose work throws changes nothing, and passes the error on unchanged',
     async run({ storage }) {
       const mishap = new RangeError('of my own');
       const work = storage.transaction('broken', async tx => {
@@ -36,7 +36,7 @@ export const transactionChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'what was enqueued is told once it is committed, and not after a rollback',
+    title: 'enqueued jobs are announced after the commit, and not after a rollback',
     async run({ storage }) {
       const told: [string, number][][] = [];
       const unsubscribe = storage.onEnqueued(jobs => told.push([...jobs]));
@@ -63,7 +63,7 @@ export const transactionChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'a transaction in which a store failed leaves nothing, even when its work caught that',
+    title: 'a transaction in which a store failed changes nothing, even if its work caught the error',
     async run({ storage }) {
       await storage.users.insert(user('anna'));
       const work = storage.transaction('stubborn', async tx => {
@@ -76,7 +76,7 @@ export const transactionChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'a store outside tx, or a transaction within, is refused at once and by name',
+    title: 'a store outside tx, or a nested transaction, is refused at once and by name',
     async run({ storage }) {
       const outside: (() => Promise<unknown>)[] = [
         () => storage.users.list(),
@@ -93,7 +93,7 @@ export const transactionChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'tx is of no use once its transaction is over',
+    title: 'tx is refused after the end of its transaction',
     async run({ storage }) {
       let kept: Stores | undefined;
       await storage.transaction('over', async tx => {
@@ -105,7 +105,7 @@ export const transactionChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'what a transaction set going may use the stores when it is over',
+    title: 'work started by a transaction may use the stores after its end',
     async run({ storage }) {
       const gate = Promise.withResolvers<void>();
       let later: Promise<unknown> | undefined;
@@ -118,7 +118,7 @@ export const transactionChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'a read does not wait for an open transaction and sees what was before it',
+    title: 'a read does not wait for an open transaction and sees the state before it',
     async run({ storage }) {
       await storage.users.insert(user('anna'));
       const written = Promise.withResolvers<void>();
@@ -136,7 +136,7 @@ export const transactionChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'a schema that is up to date stays as it is',
+    title: 'an up-to-date schema is not changed',
     async run({ storage }) {
       const { from, to, backup } = await storage.migrate();
       assert.equal(from, to);

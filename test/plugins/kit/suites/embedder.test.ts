@@ -62,8 +62,8 @@ function topical(fault?: Fault): EmbedderSubject {
   }
 }
 
-const MEASURES = 'gives each text a vector of its dimensions and of length 1';
-const ORDER = 'answers in the order of the texts, together as one by one';
+const MEASURES = 'returns for each text a vector of its dimensions and of length 1';
+const ORDER = 'answers in the order of the texts, in a batch as one by one';
 
 /** Which check has to catch which fault. */
 const CAUGHT: Record<Fault, string> = {
@@ -71,14 +71,14 @@ const CAUGHT: Record<Fault, string> = {
   'has other dimensions than it says': MEASURES,
   'turns the order around': ORDER,
   'depends on the company of a text': ORDER,
-  'rolls dice': 'gives a text the same vector each time, and takes none back',
-  'uses its buffers again': 'gives a text the same vector each time, and takes none back',
-  'knows no meaning': 'puts texts of like meaning nearer than others',
-  'chokes on an empty text': 'takes texts that say nothing, and no texts',
-  'takes 100 texts': 'takes 256 texts at once',
-  'chokes on a long text': 'takes a text of 200,000 characters, cut off',
-  'chokes on odd Unicode': 'takes any Unicode',
-  'serves one at a time': 'serves several at once',
+  'rolls dice': 'returns the same vector for the same text, and never changes one later',
+  'uses its buffers again': 'returns the same vector for the same text, and never changes one later',
+  'knows no meaning': 'finds texts of similar meaning more similar than others',
+  'chokes on an empty text': 'accepts texts without content, and an empty list',
+  'takes 100 texts': 'accepts 256 texts at once',
+  'chokes on a long text': 'accepts a text of 200,000 characters, which it may cut',
+  'chokes on odd Unicode': 'accepts any Unicode',
+  'serves one at a time': 'serves several calls at once',
   'goes on though aborted': 'rejects with the reason when it is aborted',
 };
 

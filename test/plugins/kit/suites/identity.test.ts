@@ -6,18 +6,18 @@ import { type IdentitySubject, identityChecks } from '../../../../plugins/kit/su
 
 /** Checks that have to notice each fault. */
 const CAUGHT = {
-  'lets anyone in': 'refuses what is no token, with unauthorized',
-  'refuses in words of its own': 'refuses what is no token, with unauthorized',
-  'forgets the name': 'knows the tokens that it issued, each for its user',
-  'forgets the session': 'knows the tokens that it issued, each for its user',
-  'forgets when a token ends': 'knows the tokens that it issued, each for its user',
+  'lets anyone in': 'refuses text that is no token, with unauthorized',
+  'refuses in words of its own': 'refuses text that is no token, with unauthorized',
+  'forgets the name': 'accepts the tokens that it issued, each for its user',
+  'forgets the session': 'accepts the tokens that it issued, each for its user',
+  'forgets when a token ends': 'accepts the tokens that it issued, each for its user',
   'skips signatures': 'refuses a token that was changed, with unauthorized',
   'skips the time': 'refuses a token that has expired, with unauthorized',
   'trusts every key': 'refuses a token of another issuer, with unauthorized',
-  'compares the first half of a password': 'tells the right password from every other',
-  'keeps old passwords': 'tells the right password from every other',
-  'forgets old keys': 'knows its tokens after another key signs, and publishes each key',
-  'publishes how to sign': 'knows its tokens after another key signs, and publishes each key',
+  'compares the first half of a password': 'accepts the right password alone',
+  'keeps old passwords': 'accepts the right password alone',
+  'forgets old keys': 'accepts its tokens after a rotation of keys, and publishes each key',
+  'publishes how to sign': 'accepts its tokens after a rotation of keys, and publishes each key',
 } as const;
 type Fault = keyof typeof CAUGHT;
 

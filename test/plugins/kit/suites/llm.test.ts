@@ -59,15 +59,15 @@ function parrot(fault?: Fault): LanguageModel {
 /** Which check has to catch which fault. */
 const CAUGHT: Record<Fault, string> = {
   'ignores the schema': 'answers with an object of the schema',
-  'cannot leave anything out': 'answers with lists, choices and what may be missing',
-  'says nothing': 'answers with text in pieces',
-  'gives pieces that are empty': 'answers with text in pieces',
-  'chokes on odd Unicode': 'takes any Unicode',
+  'cannot leave anything out': 'answers with lists, choices and optional fields',
+  'says nothing': 'streams text',
+  'gives pieces that are empty': 'streams text',
+  'chokes on odd Unicode': 'accepts any Unicode',
   'mixes up who asked what': 'serves several at once, each with its own schema',
   'goes on though aborted': 'rejects with the reason when it is aborted',
   'throws something else when aborted': 'rejects with the reason when it is aborted',
-  'talks on when aborted half-way': 'ends its text with the reason when it is aborted half-way',
-  'is busy for ever when left early': 'is free again when the reader leaves early',
+  'talks on when aborted half-way': 'ends its text with the reason when it is aborted midway',
+  'is busy for ever when left early': 'is available again when the reader stops early',
 };
 
 test('a model without fault passes every check, of its eyes too', async t => {

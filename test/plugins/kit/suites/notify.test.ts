@@ -86,30 +86,29 @@ function letterBox(fault?: Fault): ChannelSubject {
 }
 
 const ONCE = 'sends a notification once';
-const VARIANTS = 'takes each urgency, much data, and a server without an address of its own';
+const VARIANTS = 'accepts each urgency, large data, and a server without a public address';
 const STOPS = 'rejects with the reason when it is aborted, and sends nothing';
 
 /** Which check has to catch which fault. */
 const CAUGHT: Record<Fault, string> = {
-  'does not describe an address': 'says of each part of an address what it is',
-  'prints a secret': 'marks what looks like a secret in an address',
-  'keeps a secret in a field that is shown': 'marks what looks like a secret in an address',
-  'throws at nonsense': 'answers an address that is nonsense with a refusal',
-  'takes anything for an address': 'answers an address that is nonsense with a refusal',
-  'makes its public key anew each time':
-    'gives what programs need to make an address as text, the same each time',
-  'makes of an address what is no JSON': 'keeps an address as JSON',
-  'makes another address of a stored one': 'keeps an address as JSON',
+  'does not describe an address': 'describes each field of an address',
+  'prints a secret': 'marks fields of an address that look like secrets',
+  'keeps a secret in a field that is shown': 'marks fields of an address that look like secrets',
+  'throws at nonsense': 'refuses a nonsensical address',
+  'takes anything for an address': 'refuses a nonsensical address',
+  'makes its public key anew each time': 'returns public information as text, the same each time',
+  'makes of an address what is no JSON': 'has addresses that survive JSON',
+  'makes another address of a stored one': 'has addresses that survive JSON',
   'sends nothing': ONCE,
   'sends twice': ONCE,
-  'leaves out who sent it': 'says title and text, who sent it and why',
-  'lets a title end a line': 'takes any Unicode, line ends in a title, and markup',
-  'chokes on a long text': 'takes the longest text there may be',
+  'leaves out who sent it': 'accepts title, text, sender and reason',
+  'lets a title end a line': 'accepts any Unicode, line breaks in a title, and markup',
+  'chokes on a long text': 'accepts the longest text',
   'needs the address of the server': VARIANTS,
   'chokes on much data': VARIANTS,
-  'refuses to repeat': 'sends a notification again when it is told to',
+  'refuses to repeat': 'sends a notification again on request',
   'sends one at a time': 'sends several at once',
-  'writes into the notification': 'changes neither the address nor the notification',
+  'writes into the notification': 'does not change the address or the notification',
   'sends though aborted': STOPS,
   'throws something else when aborted': STOPS,
 };

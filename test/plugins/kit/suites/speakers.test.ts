@@ -14,13 +14,13 @@ type Fault =
 
 /** Which check has to catch which fault. */
 const CAUGHT: Record<Fault, string> = {
-  'says likenesses without sense': 'names its model, and likenesses that make sense',
-  'says other dimensions': 'gives speech a vector of its dimensions and of length 1',
-  'gives vectors that are too long': 'gives speech a vector of its dimensions and of length 1',
-  'changes what it gave away': 'gives the same speech the same vector each time, and takes none back',
-  'finds all voices alike': 'puts pieces of one voice nearer than those of two',
-  'chokes on silence': 'takes a quarter of a second, 30 s, and silence',
-  'mixes speech up': 'serves several at once',
+  'says likenesses without sense': 'names its model, and plausible similarity thresholds',
+  'says other dimensions': 'returns vectors of its dimensions and of length 1',
+  'gives vectors that are too long': 'returns vectors of its dimensions and of length 1',
+  'changes what it gave away': 'returns the same vector for the same speech, and never changes one later',
+  'finds all voices alike': 'finds pieces of one voice more similar than those of two',
+  'chokes on silence': 'accepts a quarter of a second, 30 s, and silence',
+  'mixes speech up': 'serves several calls at once',
   'goes on though aborted': 'rejects with the reason when it is aborted',
 };
 

@@ -100,17 +100,17 @@ function memoriser(fault?: Fault): SttSubject {
 /** Which check has to catch which fault. */
 const CAUGHT: Record<Fault, string> = {
   'opens though aborted': 'does not open when it is aborted',
-  'answers to silence': 'answers nothing to silence',
+  'answers to silence': 'yields nothing for silence',
   'answers outside of the utterance':
     'recognises what was said, in ordered final pieces inside the utterance',
   'answers with pieces that overlap':
     'recognises what was said, in ordered final pieces inside the utterance',
-  'hears only what was there at first': 'takes an utterance that still grows',
-  'begins at the first sample of all': 'starts in the middle of an utterance',
-  'hangs when aborted': 'ends at once when aborted, though the audio has not ended',
+  'hears only what was there at first': 'transcribes an utterance that is still growing',
+  'begins at the first sample of all': 'starts at a sample inside an utterance',
+  'hangs when aborted': 'ends at once when aborted, before the audio has ended',
   'hears wrong words': 'recognises one utterance after the other',
-  'serves one at a time': 'serves two sessions side by side',
-  'is lost when left early': 'is free again when the reader leaves early',
+  'serves one at a time': 'serves two sessions concurrently',
+  'is lost when left early': 'is available again when the reader stops early',
   'stays dead after a crash': 'throws when the engine dies, and works again afterwards',
 };
 
@@ -126,7 +126,7 @@ for (const [fault, title] of Object.entries(CAUGHT)) {
 }
 
 test('a failure says what the recogniser did', async t => {
-  const silence = sttChecks.find(({ title }) => title === 'answers nothing to silence');
+  const silence = sttChecks.find(({ title }) => title === 'yields nothing for silence');
   const chatty = {
     async *transcribe() {
       yield { text: 'Thank you for watching', startSample: 0, endSample: 1, final: true };

@@ -14,9 +14,9 @@ type Fault =
 /** Which check has to catch which fault. */
 const CAUGHT: Record<Fault, string> = {
   'answers with nothing': 'answers with a text',
-  'needs to know the language': 'takes a text whose language is not known',
-  'knows no regions': 'takes a region, and languages with one',
-  'chokes on odd Unicode': 'takes any Unicode',
+  'needs to know the language': 'accepts a text of unknown language',
+  'knows no regions': 'accepts languages with a region',
+  'chokes on odd Unicode': 'accepts any Unicode',
   'mixes texts up': 'serves several at once, each with its own text',
   'goes on though aborted': 'rejects with the reason when it is aborted',
   'throws something else when aborted': 'rejects with the reason when it is aborted',

@@ -55,12 +55,12 @@ const CAUGHT: Record<Fault, string> = {
   'misses a window': 'answers a probability from 0 to 1 for each window',
   'is sure beyond measure': 'answers a probability from 0 to 1 for each window',
   'writes into the samples': 'answers a probability from 0 to 1 for each window',
-  'takes silence for speech': 'is surer of speech than of silence',
-  'hears nothing': 'is surer of speech than of silence',
-  'begins anew with each question': 'judges a stream in pieces as it does in one',
-  'answers out of order': 'answers what is asked at once in the order of the stream',
-  'remembers what came before a reset': 'has forgotten all when it was reset',
-  'mixes streams up': 'keeps streams apart',
+  'takes silence for speech': 'rates speech higher than silence',
+  'hears nothing': 'rates speech higher than silence',
+  'begins anew with each question': 'rates a stream in pieces as it does in one',
+  'answers out of order': 'answers concurrent calls in the order of the stream',
+  'remembers what came before a reset': 'has no memory after a reset',
+  'mixes streams up': 'separates streams',
 };
 
 test('a detector without fault passes every check', async t => {

@@ -99,10 +99,10 @@ function plain(trigger: WebhookType['trigger'], fault?: Fault): WebhookType {
   };
 }
 
-const NAMED = 'has a wire name, and aliases, that addresses can hold';
-const REQUEST = 'makes one request of what happened, at once';
-const PURE = 'makes the same of the same, and changes nothing';
-const READS = 'takes any answer of a receiver';
+const NAMED = 'has a type and aliases that are valid in addresses';
+const REQUEST = 'renders one request for an event, synchronously';
+const PURE = 'renders the same event the same way, and changes nothing';
+const READS = 'accepts any response of a receiver';
 
 /** Which check has to catch which fault. */
 const CAUGHT: Record<Fault, string> = {
@@ -116,13 +116,13 @@ const CAUGHT: Record<Fault, string> = {
   'has an odd type': REQUEST,
   'has an object for its body': REQUEST,
   'says JSON of what is none': REQUEST,
-  'says the same each time': 'tells one event from another',
+  'says the same each time': 'renders different events differently',
   counts: PURE,
   'writes into the event': PURE,
   'writes into the samples': PURE,
-  'gives its buffer away': 'gives away nothing that is changed later',
-  'needs all to be known': 'takes events in which little is known',
-  'needs short texts': 'takes any text, and much of it',
+  'gives its buffer away': 'returns nothing that changes later',
+  'needs all to be known': 'accepts events with few fields',
+  'needs short texts': 'accepts any text, also a long one',
   'needs an object for an answer': READS,
   'takes any message': READS,
   'takes any params': READS,
