@@ -28,7 +28,7 @@ export const COMMAND_NAMES = [
 const COMMAND = /(?<![\w./@-])earshot (?=([a-z]+)\b)/g;
 
 /**
- * The same text with each command as the person who reads it has to type it. Messages say `earshot user add`; that is
+ * Rewrites each command in a text as its reader has to type it. Messages say `earshot user add`; that is
  * replaced by how this process was called, which `core/cli/main.mjs` finds out: `npx earshot`, or a path.
  */
 export function asCalled(text: string, calledAs = environment.EARSHOT_CALLED_AS ?? 'earshot'): string {

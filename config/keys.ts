@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 type Schema = z.core.$ZodType;
 
-/** One setting of a schema: a value, not a section. */
+/** Setting of a schema: a value, not a section. */
 export interface Key {
   /** From the root: `['log', 'level']`. */
   path: string[];
@@ -13,7 +13,7 @@ export interface Key {
   secret: boolean;
 }
 
-/** Every setting of a schema, in its order; sections (objects) are descended into. None when it is no section. */
+/** Lists all settings of a schema and of its sections, in order. Empty if the schema is no section. */
 export function keysOf(schema: Schema, path: string[] = []): Key[] {
   const shape = shapeOf(schema);
   if (shape === null && path.length === 0) return [];
@@ -58,7 +58,7 @@ export function isSecret(schema: Schema): boolean {
   return layersOf(schema).some(layer => z.core.globalRegistry.get(layer)?.secret === true);
 }
 
-/** Whether a setting names code to run: whoever may only use the page must not set it. */
+/** Tells whether a setting names code to run: it must not be set on the page. */
 export function isFileOnly(schema: Schema): boolean {
   return layersOf(schema).some(layer => z.core.globalRegistry.get(layer)?.fileOnly === true);
 }

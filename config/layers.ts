@@ -7,7 +7,7 @@ import { fillSecrets, readSecret } from './secrets.ts';
 /** One place where values come from. A later layer wins over an earlier one. */
 export interface Layer {
   values: Record<string, unknown>;
-  /** For people: where this very key was set; null when not in this layer. */
+  /** Describes where this key was set; null: not in this layer. */
   where(path: readonly string[]): string | null;
 }
 
@@ -15,7 +15,7 @@ export const EMPTY: Layer = { values: {}, where: () => null };
 
 export const ENVIRONMENT_PREFIX = 'EARSHOT_';
 
-/** Later layers over earlier ones: sections are merged, everything else is replaced. Empty values count as absent. */
+/** Merges layers: later ones win, sections are merged, other values replaced. Empty values count as absent. */
 export function merge(layers: readonly Layer[]): Record<string, unknown> {
   return layers.reduce<Record<string, unknown>>((merged, layer) => mergeSections(merged, layer.values), {});
 }
@@ -33,14 +33,14 @@ function mergeSections(
   return { ...base, ...Object.fromEntries(merged) };
 }
 
-/** Where a key, or the nearest section around it, was set last. */
+/** Describes where a key, or the nearest section around it, was last set. */
 function locate(layers: readonly Layer[], path: readonly string[]): string | null {
   const found = layers.findLast(layer => layer.where(path) !== null)?.where(path);
   if (found !== undefined && found !== null) return found;
   return path.length === 0 ? null : locate(layers, path.slice(0, -1));
 }
 
-/** A problem as one line: where, which key, what. `prefix` is the section that the layers are of. */
+/** Formats a problem as one line: place, key, reason. `prefix` is the section of the layers. */
 export function tell(layers: readonly Layer[], problem: Problem, prefix: readonly string[] = []): string {
   const place = locate(layers, problem.path);
   return `${place === null ? '' : `${place}: `}${[...prefix, ...problem.path].join('.')} ${problem.message}`;
@@ -50,14 +50,14 @@ export function valueAt(values: unknown, path: readonly string[]): unknown {
   return path.reduce((value, name) => (isRecord(value) ? value[name] : undefined), values);
 }
 
-/** One section of a layer, as a layer. */
+/** Returns one section of a layer as a layer. */
 export function section(layer: Layer, path: readonly string[]): Layer {
   const values = valueAt(layer.values, path);
   return { values: isRecord(values) ? values : {}, where: rest => layer.where([...path, ...rest]) };
 }
 
 /**
- * The settings of a schema that the environment holds under a prefix.
+ * Reads the settings of a schema from variables with a prefix.
  * @param ignore names (after the prefix) that mean something else
  */
 export function readEnvironment(
@@ -90,7 +90,7 @@ export function readEnvironment(
   return { values, where: path => variables.get(path.join('.')) ?? null };
 }
 
-/** The key of a variable; `inFile` where it is a secret's `…_FILE`. */
+/** Returns the key of a variable; `inFile`: it is the `…_FILE` of a secret. */
 function findKey(keys: readonly Key[], variable: string): { key: Key; inFile: boolean } | null {
   const key = keys.find(key => key.variable === variable);
   if (key) return { key, inFile: false };
@@ -98,7 +98,7 @@ function findKey(keys: readonly Key[], variable: string): { key: Key; inFile: bo
   return secret ? { key: secret, inFile: true } : null;
 }
 
-/** Names and values under a prefix; an empty value counts as not set, as container files leave it. */
+/** Lists names and values with a prefix. An empty value counts as unset, as in container files. */
 export function variablesOf(env: NodeJS.ProcessEnv, prefix: string): [string, string][] {
   return Object.entries(env).flatMap(([name, value]): [string, string][] =>
     value !== undefined && value !== '' && name.toUpperCase().startsWith(prefix) ? [[name, value]] : [],
@@ -110,7 +110,7 @@ function nest(path: readonly string[], value: unknown): Record<string, unknown> 
   return { [first]: rest.length === 0 ? value : nest(rest, value) };
 }
 
-/** A layer with its `<secret>File` keys replaced by what the files hold. */
+/** Replaces the `<secret>File` keys of a layer by the contents of the files. */
 export function withSecrets(
   schema: z.core.$ZodType,
   layer: Layer,

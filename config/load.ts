@@ -33,7 +33,7 @@ export const environment: NodeJS.ProcessEnv = process.env;
 
 const DEFAULT_FILE = 'earshot.yaml';
 
-/** Some keys of the configuration; the others keep what file and environment say. */
+/** Some keys of the configuration; other keys keep the values of file and environment. */
 export type Overrides = {
   [K in keyof Config]?:
     | (Config[K] extends readonly unknown[]
@@ -50,7 +50,7 @@ export interface LoadedConfig {
   file: string | null;
   /** Base of relative paths and package names in the configuration: the file's directory. */
   dir: string;
-  /** Was this key (`stt`, `bridge.core`) set by anyone, or is it the default? */
+  /** Tells whether this key (`stt`, `bridge.core`) was set; otherwise it has its default. */
   isSet(path: string): boolean;
   /**
    * The options of one plugin from its section, the page and its variables, parsed by its schema. Those of the page are
@@ -63,9 +63,9 @@ export interface LoadedConfig {
    * @throws {ConfigError} that lists everything wrong with them; nothing is stored then
    */
   changePluginOptions(name: string, schema: z.core.$ZodType, changes: ReadonlyMap<string, unknown>): void;
-  /** An error about one key that says where it was set. */
+  /** Creates an error about one key, with the place where it was set. */
   problem(path: readonly string[], message: string): ConfigError;
-  /** The whole configuration as YAML, secrets and the plugins' values left out. */
+  /** Returns the configuration as YAML, without secrets and values of plugins. */
   describe(): string;
 }
 
@@ -80,7 +80,7 @@ export function loadConfig(options: {
   file?: string | undefined;
   cwd?: string | undefined;
   overrides?: Overrides | undefined;
-  /** Tells people where one of the `overrides` was set; absent: nowhere that they know. */
+  /** Describes where one of the `overrides` was set; absent: unknown. */
   overriddenAt?: Layer['where'];
 }): LoadedConfig {
   const { env, cwd = process.cwd() } = options;
@@ -129,7 +129,7 @@ function labelOf(file: string, cwd: string): string {
   return fromHere.startsWith('..') ? file : fromHere;
 }
 
-/** All `EARSHOT_*` but the options of plugins, whose schemas are not known yet. */
+/** Reads all `EARSHOT_*` variables except options of plugins, whose schemas are not known yet. */
 function readVariables(env: NodeJS.ProcessEnv, dir: string, problems: string[]): Layer {
   const known = readEnvironment(ConfigSchema, env, {
     prefix: ENVIRONMENT_PREFIX,

@@ -1,4 +1,4 @@
-/** The candidate that `word` is probably a slip of the pen for, or null when none comes close. */
+/** Returns the candidate that `word` probably misspells; null if none is close. */
 export function nearest(word: string, candidates: Iterable<string>): string | null {
   let best: string | null = null;
   let bestDistance = Math.max(2, Math.floor(word.length / 3)) + 1;
@@ -18,7 +18,7 @@ export function suggestion(word: string, known: readonly string[]): string {
   return known.length === 0 ? 'there are none here' : `known: ${known.join(', ')}`;
 }
 
-/** Insertions, deletions and replacements that turn one word into the other (Levenshtein). */
+/** Counts insertions, deletions and replacements that turn one word into the other (Levenshtein distance). */
 function editDistance(from: string, to: string): number {
   let previous = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (const [row, letter] of [...from].entries()) {

@@ -1,6 +1,6 @@
 /**
  * Options of plugins that operators set on the page. They have a file of their own in the data directory: that can always
- * be written, is in every backup, and leaves the person's own file as they wrote it.
+ * be written, is in every backup, and leaves the operator's own file unchanged.
  */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ export function readSettings(dataDir: string): Layer {
   return existsSync(path) ? readFileLayer(path, SETTINGS_FILE) : EMPTY;
 }
 
-/** The file with other options of one plugin; null removes one. Comments that somebody wrote into it stay. */
+/** Returns the file with changed options of one plugin; null removes one. Comments in the file stay. */
 export function changedSettings(
   dataDir: string,
   plugin: string,
@@ -44,7 +44,7 @@ function openSettings(path: string): Document {
   return document;
 }
 
-/** Replaces the file as a whole: whoever reads meanwhile finds the old one. It may hold secrets. */
+/** Replaces the file atomically. It may contain secrets. */
 export function writeSettings(dataDir: string, document: Document): void {
   const path = join(dataDir, SETTINGS_FILE);
   writeFileSync(`${path}.new`, document.toString(), { mode: 0o600, flush: true });

@@ -58,7 +58,7 @@ export interface Origin {
   place: string | null;
 }
 
-/** A plugin's options, parsed, and those of them that may not be shown. */
+/** Parsed options of a plugin, and its secrets. */
 export interface PluginOptions {
   values: unknown;
   secrets: { key: string; text: string }[];
@@ -76,7 +76,7 @@ interface Sources {
   dataDir: string;
 }
 
-/** Adds to a missing option what it is for, and how it is set. */
+/** Adds description and variable to the problem of a missing option. */
 function explained(problem: Problem, keys: readonly Key[], prefix: string): Problem {
   const key = keys.find(({ path }) => path.join('.') === problem.path.join('.'));
   if (!problem.isMissing || !key) return problem;
@@ -131,7 +131,7 @@ interface Parsed {
 
 const FROM = ['file', 'page', 'environment', 'environment', 'command'] as const satisfies Origin['from'][];
 
-/** Parses the options, with those of the page between the file's and the environment's. */
+/** Parses the options. Those of the page override the file, and variables override both. */
 function parserOf(name: string, schema: z.core.$ZodType, from: Sources): (page: Layer) => Parsed {
   const path = ['plugins', name];
   const prefix = `${PLUGIN_PREFIX}${name.replaceAll('-', '_').toUpperCase()}__`;

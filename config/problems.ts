@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { shapeOf } from './keys.ts';
 import { suggestion } from './nearest.ts';
 
-/** The configuration is wrong; the message names every key at fault, where it was set, and what is allowed. */
+/** Error of an invalid configuration. The message names each wrong key, its place, and the valid values. */
 export class ConfigError extends Error {
   readonly problems: readonly string[];
 
@@ -24,7 +24,7 @@ export interface Problem {
   isMissing?: true;
 }
 
-/** Checks `value`: its parsed form, or everything that is wrong with it. */
+/** Parses `value`; returns the result, or all problems. */
 export function check<Schema extends z.core.$ZodType>(
   schema: Schema,
   value: unknown,
@@ -40,7 +40,7 @@ export function check<Schema extends z.core.$ZodType>(
 
 function describeIssue(issue: z.core.$ZodIssue, value: unknown): Problem[] {
   const path = issue.path.map(String);
-  if (issue.code === 'unrecognized_keys') return []; // told better by unknownKeys
+  if (issue.code === 'unrecognized_keys') return []; // reported by unknownKeys, with suggestions
   if (issue.code !== 'custom' && valueAt(value, path) === undefined)
     return [{ path, message: 'is required', isMissing: true }];
   if (issue.code === 'invalid_key') return [{ path, message: issue.issues[0]?.message ?? issue.message }];
@@ -54,7 +54,7 @@ function valueAt(value: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>((inner, key) => Object(inner)[key], value);
 }
 
-/** Keys that the schema does not have, also where it would drop them silently: a typo must not go unseen. */
+/** Lists unknown keys, also where the schema would drop them silently, so that typos are reported. */
 function unknownKeys(schema: z.core.$ZodType, value: unknown, path: string[] = []): Problem[] {
   const shape = shapeOf(schema);
   if (shape === null || !isRecord(value)) return [];

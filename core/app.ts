@@ -52,7 +52,7 @@ import {
 import { type Catalogue, readCatalogue } from './system/models.ts';
 
 export interface App {
-  /** Loads every plugin, creates the first account, and listens. Rejects with an error that a person can act on. */
+  /** Loads every plugin, creates the first account, and listens. Rejects with an error that names a remedy. */
   start(): Promise<{ url: string; host: string; port: number }>;
   /** Closes sockets first and storage last; everything heard is stored. Never rejects. */
   stop(): Promise<void>;
@@ -227,7 +227,7 @@ async function start(services: Services, onStop: (close: Close) => void) {
 }
 
 /**
- * Makes the jobs due that a process of this node was running when it ended: only one process serves a data directory.
+ * Makes jobs due that an earlier process of this node left running: only one process serves a data directory.
  * Resolves to the node's id.
  */
 async function takeUpJobs({ config, clock, log, storage, users }: Services): Promise<string> {

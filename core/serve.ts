@@ -62,7 +62,7 @@ function inSafeMode(given: LoadedConfig): LoadedConfig {
   return loaded;
 }
 
-/** A plugin may print although nobody reads: that would end a command, but must not end the server. */
+/** Ignores errors of standard output and standard error: a closed reader may end a command, but not the server. */
 function survivePrinting(): void {
   for (const stream of [process.stdout, process.stderr])
     stream.removeAllListeners('error').on('error', () => {});
@@ -73,7 +73,7 @@ async function stopInTime(app: { stop(): Promise<void> }): Promise<boolean> {
   return Promise.race([app.stop().then(() => true), late]);
 }
 
-/** Resolves with what asked the process to stop. */
+/** Resolves with the reason for a stop. */
 function stopRequest(): Promise<string> {
   return new Promise(resolve => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, resolve);

@@ -57,7 +57,7 @@ function addList(backup: Command): void {
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot backup list')
     .action(async ({ from }: { from?: string }, command: Command) => {
-      const { json } = command.optsWithGlobals<Output>(); // `backup` itself has the option too, and would take it
+      const { json } = command.optsWithGlobals<Output>(); // the parent command `backup` has the same option, and receives it
       if (from !== undefined) return listElsewhere(from, json, command);
       const { directory, enabled } = backupSettings((await settingsOf(command)).config);
       const found = await listBackups(directory);
@@ -133,7 +133,7 @@ async function make(loaded: LoadedConfig, to: string | null): Promise<Backup> {
   }
 }
 
-/** Does not migrate the database: a backup from before an update is of the old version. */
+/** Opens the database without migrating it: a backup made before an update keeps the old version. */
 async function makeHere(loaded: LoadedConfig, to: string | null): Promise<Backup> {
   const [{ openStorage }, { createLog }] = await Promise.all([
     import('../app.ts'),

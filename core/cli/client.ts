@@ -74,7 +74,7 @@ async function converse(socket: WebSocket, options: Options, progress: Progress)
   const keepAlive = setInterval(() => socket.send(KEEP_ALIVE), KEEP_ALIVE_MS);
   const patience = AbortSignal.timeout(options.patienceMs);
   try {
-    await sleep(options.silenceMs); // as a device would that hears nothing more
+    await sleep(options.silenceMs); // as a device in silence
     await send(socket, JSON.stringify({ type: 'finish_conversation' }));
     await Promise.race([progress.finished, failWhen(patience, progress)]);
   } finally {

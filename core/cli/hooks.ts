@@ -9,7 +9,7 @@ interface Output {
 
 type Shown = Result<'hook.list'>[number];
 
-/** `hook`: webhooks, which tell an account's own programs what happens. */
+/** `hook`: webhooks, which send events to an account's own programs. */
 export function addHookCommands(program: Command): void {
   const hook = program
     .command('hook')

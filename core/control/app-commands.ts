@@ -24,7 +24,7 @@ const Key = z.object({ id: z.string(), label: z.string(), createdAt: z.string() 
 const Summary = z.object({
   id: z.string(),
   name: z.string(),
-  /** The name of the account. */
+  /** Name of the account. */
   owner: z.string(),
   triggersOn: z.array(z.string()),
   actions: z.array(z.string()),

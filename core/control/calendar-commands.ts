@@ -23,7 +23,7 @@ export const calendarShapes = {
     result: z.object({ path: z.string(), url: z.string().nullable() }),
   },
   'calendar.unlink': { args: z.object({ user }), result: z.object({}) },
-  /** Takes the place of the calendar of before. */
+  /** Replaces the previous calendar. */
   'calendar.connect': {
     args: z.object({
       user,
@@ -34,7 +34,7 @@ export const calendarShapes = {
   },
   'calendar.account': { args: z.object({ user }), result: Account.nullable() },
   'calendar.disconnect': { args: z.object({ user }), result: z.object({}) },
-  /** Lets the server bring it up to date at once. */
+  /** Synchronises the calendar now. */
   'calendar.sync': { args: z.object({ user }), result: z.object({}) },
 };
 type Args<C extends keyof typeof calendarShapes> = z.output<(typeof calendarShapes)[C]['args']>;

@@ -25,7 +25,7 @@ const Readiness = z.object({
   /** The part's name: `pocketsphinx`. */
   name: z.string(),
   ok: z.boolean(),
-  /** True: nothing depends on it, because it was not asked for, or another one does its work. */
+  /** Whether nothing depends on it, because it was not configured or another part does its work. */
   optional: z.boolean(),
   detail: z.string(),
   /** The one command that makes it ready; null when it is, or when no command can. */
@@ -47,7 +47,7 @@ export type Status = z.infer<typeof Status>;
 
 /** Name of the part that transcribes. */
 export const RECOGNITION = 'speech recognition';
-/** Name of the part that tells of newer versions. */
+/** Name of the part that reports newer versions. */
 export const UPDATES = 'updates';
 /** A part of a plugin that has no name of its own. */
 export const PLUGIN = 'plugin';

@@ -1,7 +1,7 @@
 import type { Row, Storage, Table } from '../contract/plugin.ts';
 import { AppError } from '../runtime/errors.ts';
 
-/** Where a move is: `done` of `total` rows of this table. */
+/** Progress of a move: `done` of `total` rows of this table. */
 export interface MoveProgress {
   table: string;
   step: 'copied' | 'compared';
@@ -14,7 +14,7 @@ export interface Moved {
   from: string;
   to: string;
   tables: { table: string; copied: number; compared: number }[];
-  /** Columns where some texts have a character that the new storage cannot hold, and holds another for. */
+  /** Columns with a character that the new storage cannot hold and replaces by another. */
   replaced: Replaced[];
 }
 
@@ -22,7 +22,7 @@ interface Replaced {
   table: string;
   column: string;
   rows: number;
-  /** The key of the first one. */
+  /** Key of the first such row. */
   first: string;
 }
 
@@ -30,13 +30,13 @@ interface Options {
   source: Storage;
   target: Storage;
   onProgress?(progress: MoveProgress): void;
-  /** Completes the move beside the rows. Runs when all of them are right; when it throws, none is kept. */
+  /** Completes the move, after all rows were verified. If it throws, no row is kept. */
   finish?(): Promise<void>;
 }
 
 /**
- * Copies all rows of one storage into another one, which has to be empty, and compares each with what can be read
- * back. All or nothing: where it rejects, the target is empty as before; the source is only read.
+ * Copies all rows of one storage into another, empty one, and compares each with what can be read
+ * back. If it rejects, the target is empty as before. The source is only read.
  * @throws {AppError} that names the table, the row and the column where there is one
  */
 export async function move({ source, target, onProgress = () => {}, finish }: Options): Promise<Moved> {
@@ -95,7 +95,7 @@ interface Pair {
   fresh: Table;
 }
 
-/** In the target's order: there, parents have to come first. */
+/** Orders tables as the target does, where parents have to come first. */
 function pair(given: Table[], taken: Table[]): Pair[] {
   const names = [...given, ...taken].map(({ name }) => name);
   const odd = names.filter(name => names.indexOf(name) === names.lastIndexOf(name));
@@ -138,7 +138,7 @@ function noteReplaced(table: Table, row: Row, kept: Row, replaced: Replaced[]): 
   }
 }
 
-/** Both sides are in the same order, so what is missing or too much shows where it is. */
+/** Compares rows in the same order on both sides, so a missing or surplus row shows its place. */
 async function compare(old: Table, fresh: Table, report: Report): Promise<number> {
   const [total, copied] = [await old.count(), await fresh.count()];
   if (total !== copied) throw differs(old, `${total} rows became ${copied}`);

@@ -2,11 +2,11 @@ import type { Clock } from '../contract/model.ts';
 import type { SttProvider } from '../contract/plugin.ts';
 import type { AppError } from '../runtime/errors.ts';
 
-/** Remembers of each running recogniser whether it could be opened when it was asked last. */
+/** Remembers for each running recogniser whether its last opening succeeded. */
 export interface Openings {
-  /** @param failure null: it has opened */
+  /** @param failure null: it was opened */
   tell(stt: SttProvider, failure: AppError | null): void;
-  /** Null: it opened, or nobody has asked it since its plugin started. `at` is epoch ms. */
+  /** Returns the failure of the last opening; null: it succeeded, or none was tried. `at` is epoch ms. */
   failureOf(stt: SttProvider): { error: AppError; at: number } | null;
 }
 

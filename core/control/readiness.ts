@@ -30,7 +30,7 @@ const PARTS = [
   { key: 'vectors', part: 'search index', without: 'search finds words alone' },
 ] as const;
 
-/** Source of news about newer versions. Null: nobody asked for it. */
+/** Source of notices of newer versions. Null: not configured. */
 interface Updates {
   state(): Promise<{
     checkedAt: number | null;
@@ -44,10 +44,10 @@ type BackupState = Awaited<ReturnType<Backups['state']>>;
 /** Names all plugins of `PLUGIN` together in `healthz`, which gives no details. */
 const PLUGINS = 'plugins';
 
-/** A database that takes longer than this for one row is of no use. */
+/** Time limit for reading one row: a slower database counts as failed. */
 const DATABASE_MS = 3000;
 
-/** Tells whether the server works. However often it is asked, the database is asked by one at a time. */
+/** Reports whether the server works. Concurrent requests share one query of the database. */
 export function createHealth({
   config,
   host,
@@ -89,7 +89,7 @@ export function createHealth({
   };
 }
 
-/** Tells what works, and what makes the rest work. */
+/** Reports what works, and the remedy for the rest. */
 export function createStatus({
   loaded: { config, file: configFile },
   host,
@@ -133,7 +133,7 @@ interface Plugins<Host = PluginHost> {
   openings: Pick<Openings, 'failureOf'>;
 }
 
-/** Names of those of `wanted` that work. A recogniser that did not open when it was asked last does not. */
+/** Lists the names in `wanted` of working plugins. A recogniser whose last opening failed does not work. */
 function working(
   { host, openings }: Plugins<Pick<PluginHost, 'list'>>,
   key: (typeof PARTS)[number]['key'],
@@ -146,7 +146,7 @@ function working(
     .map(({ name }) => name);
 }
 
-/** One line for each plugin that was chosen. Why one is not ready, and the way out, is in its own words. */
+/** Reports each chosen plugin. Its own message explains why it is not ready, and the remedy. */
 function readinessOf(
   { host, openings, config }: Plugins & { config: Config },
   { key, part, without }: (typeof PARTS)[number],
@@ -169,7 +169,7 @@ function whyNot(state: PluginStatus | undefined): string {
   return state?.reason?.message ?? 'not loaded';
 }
 
-/** Explains why a running plugin is of no use; null: it is of use. */
+/** Explains why a running plugin cannot be used; null: it can. */
 function lackOf(
   { host, openings, config }: Plugins & { config: Config },
   key: (typeof PARTS)[number]['key'],
@@ -203,7 +203,7 @@ interface OtherPlugin extends PluginStatus {
   isNotOffered: boolean;
 }
 
-/** Plugins that no part chooses by name, but for built-in ones that work. */
+/** Plugins that no part chooses by name, except for built-in ones that work. */
 function otherPlugins(host: Pick<PluginHost, 'status'>, config: Config): OtherPlugin[] {
   const told = new Set([config.storage, ...PARTS.flatMap(({ key }) => chosen(config, key))]);
   return host
@@ -274,7 +274,7 @@ function iso(at: number): string {
   return new Date(at).toISOString();
 }
 
-/** The bridge uses the adapter; here it is only looked for. */
+/** Looks for a Bluetooth adapter, which the bridge uses. */
 async function bluetooth(): Promise<Readiness> {
   const adapters = await readdir('/sys/class/bluetooth').catch(() => []);
   const part = 'Bluetooth';

@@ -1,7 +1,7 @@
 import { shellWord } from '../runtime/terminal.ts';
 import type { Readiness, Status } from './commands.ts';
 
-/** The state of the server for people: where it answers, how to sign in, what works, and how to mend the rest. */
+/** The state of the server for people: where it answers, how to sign in, what works, and how to repair the rest. */
 export function renderStatus(status: Status): string {
   const account = status.users[0];
   const blocks = [
@@ -32,7 +32,7 @@ function renderPart(readiness: Readiness): string[] {
   return !ok && cure ? [line, `    to make it ready: ${cure}`] : [line];
 }
 
-/** Its name and what there is to say; many details begin with the name already, and `none` is no name. */
+/** Joins name and detail. Many details already begin with the name, and `none` is no name. */
 export function describePart({ name, detail }: Pick<Readiness, 'name' | 'detail'>): string {
   if (name === 'none') return detail;
   return detail.toLowerCase().startsWith(name.toLowerCase()) ? detail : `${name}: ${detail}`;

@@ -16,25 +16,25 @@ const Rows = z.record(z.string(), z.number());
 const Foreign = z.object({
   id: z.string().nullable(),
   format: z.string(),
-  /** Things that were there already. */
+  /** Number of items that were imported before. */
   known: z.number(),
   leftOut: z.array(z.object({ what: z.string(), why: z.string(), count: z.number() })),
 });
 
 export const transferShapes = {
   /**
-   * Begins to write everything that an account owns to a new file; `transfer.progress` tells how it goes. While that is
+   * Starts to write all data of an account to a new file; `transfer.progress` reports on it. While that is
    * running, the same request again succeeds, so that a command that was interrupted can follow it.
    */
   'transfer.export': { args: z.object({ user, file }), result: z.object({}) },
   /**
-   * Begins to take in such a file, or what another product has written: a file, a folder, or, with its key, an address.
+   * Starts to import such a file, or data of another product: a file, a folder, or, with its key, an address.
    */
   'transfer.import': {
     args: z.object({ user, file, dryRun: z.boolean(), key: z.string().min(1).max(1000).nullable() }),
     result: z.object({}),
   },
-  /** Begins to take back what an import from another product has stored. */
+  /** Starts to undo an import from another product. */
   'transfer.undo': { args: z.object({ user, id: z.string().min(1).max(100) }), result: z.object({}) },
   /** Imports from other products, the newest first. */
   'transfer.imports': {
@@ -48,7 +48,7 @@ export const transferShapes = {
   },
   /**
    * Progress of the last one. `done`: bytes of an export, rows of an import. `rows`, by table or kind: once an import
-   * has ended. `foreign`: what came of an import from another product.
+   * has ended. `foreign`: result of an import from another product.
    */
   'transfer.progress': {
     args: z.object({}),
@@ -162,7 +162,7 @@ async function requireAbsent(file: string): Promise<void> {
 
 const draftOf = (file: string) => `${file}.unfinished`;
 
-/** Whole or not at all, for its owner alone; never in the place of another file. */
+/** Writes a file completely or not at all, readable by its owner alone, and never replaces another file. */
 async function writeNew(file: string, archive: NodeJS.ReadableStream): Promise<void> {
   const part = draftOf(file);
   try {

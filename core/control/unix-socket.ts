@@ -67,7 +67,7 @@ function listen(server: Server, path: string): Promise<void> {
   return promise;
 }
 
-/** Holds a lock: of several servers that start at once over a stale socket, none removes the fresh one of another. */
+/** Holds a lock, so that servers that start at once over a stale socket do not remove each other's new one. */
 async function removeStale(path: string): Promise<void> {
   const lock = `${path}.lock`;
   await takeLock(lock, path);

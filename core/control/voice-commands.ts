@@ -48,7 +48,7 @@ export function voiceCommands({ users, speechProfiles }: VoiceServices) {
     'voice.show': async ({ user }: Args<'voice.show'>) => shown(await speechProfiles.get(await idOf(user))),
     async 'voice.record'({ user, files }: Args<'voice.record'>) {
       const recordings = files.map(file => ({ path: file, name: basename(file) }));
-      const { signal } = new AbortController(); // it has a limit of its own
+      const { signal } = new AbortController(); // the check limits its own time
       return shown(await speechProfiles.record(await idOf(user), recordings, signal));
     },
     async 'voice.remove'({ user }: Args<'voice.remove'>) {

@@ -3,8 +3,8 @@ import { chmod, mkdir, stat } from 'node:fs/promises';
 import type { Log } from '../runtime/log.ts';
 
 /**
- * A directory that everybody may read was left so by accident, and becomes private. One that is open to its group
- * only was set up so on purpose and stays: the files in it are private in any case.
+ * Makes a world-readable directory private, as it is one by accident. A directory that is open to its group
+ * only is treated as intended and stays: the files in it are private in any case.
  */
 export async function makeDataDirectory(path: string, log: Log): Promise<string> {
   await makeDirectory(path);

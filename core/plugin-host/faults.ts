@@ -24,7 +24,7 @@ export interface PluginScope {
   onFault: (error: AppError) => void;
   /** An error that nothing caught. */
   fault(thrown: unknown): void;
-  /** It ends the process. */
+  /** An error that ends the process. */
   crash(thrown: unknown): void;
 }
 
@@ -112,10 +112,10 @@ export function inScope<T extends object>(scope: PluginScope, object: T): T {
   });
 }
 
-/** From now on, uncaught errors of plugins do not end the process. Any other error still does. */
+/** Keeps uncaught errors of plugins from ending the process from now on. Any other error still does. */
 export function containFaults(log: Log): void {
   process.on('unhandledRejection', thrown => {
-    // as in core itself: an unhandled rejection has interrupted nothing
+    // harmless to core: an unhandled rejection has not interrupted other code
     const scope = scopeOf(thrown);
     if (scope) scope.fault(thrown);
     else end(log, thrown, 'unhandled rejection');

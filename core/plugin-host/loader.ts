@@ -27,7 +27,7 @@ export async function importPlugin(source: PluginSource): Promise<LoadedPlugin> 
 }
 
 /**
- * The same for a plugin whose name is not known yet.
+ * Imports a plugin whose name is not known yet.
  * @throws {AppError} `invalid_request`
  */
 export async function importUnnamed(source: Omit<PluginSource, 'name'>): Promise<LoadedPlugin> {
@@ -61,7 +61,7 @@ async function importModule(source: Omit<PluginSource, 'name'>): Promise<unknown
   throw new AppError('not_found', `${source.module}: there is no such file`);
 }
 
-/** True: the package itself is missing, and not one that it imports. */
+/** Tells whether the package itself is missing, and not one that it imports. */
 function isNotInstalled({ module, dir }: Omit<PluginSource, 'name'>, thrown: unknown): boolean {
   if (isAbsolute(module) || !(thrown instanceof Error) || !('code' in thrown)) return false;
   return thrown.code === 'ERR_MODULE_NOT_FOUND' && thrown.message.endsWith(importerIn(dir));
@@ -83,7 +83,7 @@ async function noPackage({ module, dir }: Omit<PluginSource, 'name'>): Promise<A
   return new AppError('not_found', `no package ${module} is installed in ${dir}; ${remedy}`);
 }
 
-/** The file on whose behalf packages are resolved; it need not exist. */
+/** File from which packages are resolved; it need not exist. */
 function importerIn(dir: string): string {
   return join(dir, 'earshot.yaml');
 }

@@ -127,7 +127,7 @@ interface Entry extends KnownPlugin {
   loaded: Promise<unknown> | null;
 }
 
-/** The error with which a storage plugin failed that `loadAll` found. */
+/** Error of a storage plugin that `loadAll` finds. */
 export const STORAGE_FIRST = 'storage loads before all others';
 
 /** @throws {ConfigError} when the configuration names a plugin that does not exist */
@@ -293,7 +293,7 @@ export function createPluginHost(options: PluginHostOptions): PluginHost {
     }
   }
 
-  /** Undefined: its starts are not counted, as without it there is no server. */
+  /** Undefined for the storage: its starts are not counted, because there is no server without it. */
   function watcherOf(entry: Entry): PluginStarts | undefined {
     return entry.builtin || entry === storageEntry ? undefined : options.starts;
   }
@@ -333,7 +333,7 @@ export function createPluginHost(options: PluginHostOptions): PluginHost {
       : new AppError('config_error', failures.map(({ message }) => message).join('\n'));
   }
 
-  /** Known once the plugins are loaded: names in the configuration of plugins that do not provide what is asked for. */
+  /** Checks names in the configuration against the capabilities of plugins, which are known once these are loaded. */
   function wrongChoices(): ConfigError | null {
     try {
       checkChoices(config, options.wanted ?? {}, candidates());
@@ -356,7 +356,7 @@ export function createPluginHost(options: PluginHostOptions): PluginHost {
     return CAPABILITIES.filter(capability => given[capability] !== undefined);
   }
 
-  /** Side by side; third parties' one after the other where one of them may end the process, so that it is known which. */
+  /** Loads plugins in parallel. Third-party plugins are loaded one by one if one may end the process, to know which. */
   async function loadEach(chosen: readonly Entry[]): Promise<(Error | null)[]> {
     options.starts?.conclude();
     if (!options.starts?.hasSuspects()) return Promise.all(chosen.map(loadFirst));
@@ -461,7 +461,7 @@ async function refuseFetchUser(): Promise<never> {
 }
 
 function doesNotStart({ name, scope }: Entry, cause: AppError): AppError {
-  const place = cause.code === 'internal' ? placeOf(cause.cause, scope.owns) : null; // others say what to do
+  const place = cause.code === 'internal' ? placeOf(cause.cause, scope.owns) : null; // other errors name their remedy
   const where = place === null ? '' : ` (at ${place})`;
   return new AppError('config_error', `Plugin ${name} does not start: ${cause.message}${where}`, { cause });
 }

@@ -27,8 +27,8 @@ interface Selection {
 export type Choices = Readonly<Record<string, string | readonly string[]>>;
 
 /**
- * Lists every plugin that exists, third parties' first: whoever installs one wants it used.
- * @throws {ConfigError} when a section of `plugins` is of none, or gives a taken name to another
+ * Lists all plugins. Third-party plugins come first, because whoever installs one wants it used.
+ * @throws {ConfigError} when a section of `plugins` belongs to no plugin, or uses a taken name
  */
 export function knownPlugins({ builtin, config, wanted = {} }: Selection): KnownPlugin[] {
   const sections = config.config.plugins;
@@ -141,7 +141,7 @@ function listed(capability: string, names: readonly string[]): string {
     : `plugins that provide ${capability}: ${names.join(', ')}`;
 }
 
-/** `llm` lists the plugins that look at pictures, too. */
+/** Tells whether a plugin may stand under a key: `llm` also chooses vision models. */
 function serves(provides: readonly string[], capability: string): boolean {
   return provides.includes(capability) || (capability === 'llm' && provides.includes('vision'));
 }

@@ -23,7 +23,7 @@ export function checkCapabilities(answer: unknown): Capabilities {
 export function problemsIn(error: z.ZodError, whole: string): string {
   const isUnknown = error.issues.some(({ code }) => code === 'unrecognized_keys');
   return error.issues
-    .filter(({ code, path }) => !(isUnknown && code === 'custom' && path.length === 0)) // said already
+    .filter(({ code, path }) => !(isUnknown && code === 'custom' && path.length === 0)) // already reported
     .map(issue => {
       if (issue.code === 'unrecognized_keys')
         return issue.keys.map(key => `${key} is no capability; ${suggestion(key, CAPABILITIES)}`).join('; ');

@@ -92,7 +92,7 @@ function read(file: string): Starts {
   try {
     return Starts.parse(JSON.parse(readFileSync(file, 'utf8')));
   } catch {
-    return {}; // none yet, or cut off: it is made anew
+    return {}; // missing or truncated: it is created again
   }
 }
 

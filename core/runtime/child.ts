@@ -6,28 +6,28 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { AppError } from './errors.ts';
 
-/** One of our own processes, started from here. It stops when we do, however we end: it sees its channel close. */
+/** A child process of Earshot. It stops with its parent, however that ends, because its channel closes. */
 export interface Child {
-  /** Rejects when it ends without having been told to; its message is the process's own last words. */
+  /** Rejects when it ends unasked; the message is the last output of the process. */
   died: Promise<never>;
-  /** Asks it to stop, and ends it when it does not. */
+  /** Asks it to stop, and kills it if it does not. */
   stop(): Promise<void>;
 }
 
 interface Options {
-  /** For people: `the bridge`. */
+  /** Name in messages: `the bridge`. */
   title: string;
-  /** Entry file below the root of the project; `core/main` where its extension is as ours. */
+  /** Entry file below the root of the project; `core/main` with the extension of this file. */
   entry: string;
   args?: string[];
   env: NodeJS.ProcessEnv;
-  /** Over the channel. */
+  /** Called for each message on the channel. */
   onMessage?(message: unknown): void;
-  /** On its standard output. */
+  /** Called for each line of its standard output. */
   onLine?(line: string): void;
 }
 
-/** Core gives its own stop 10 s. */
+/** The server allows 10 s for its own stop. */
 const STOP_MS = 12_000;
 const MAX_LAST_WORDS = 20;
 
@@ -37,7 +37,7 @@ export function startChild({ title, entry, args = [], env, onMessage, onLine }: 
   const child = spawn(process.execPath, [file, ...args], {
     env,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    detached: true, // a Ctrl-C in the terminal is for us: we stop them in order
+    detached: true, // the parent handles Ctrl-C, and stops its children in order
   });
   const lastWords: string[] = [];
   createInterface({ input: child.stdout ?? failPiping() }).on('line', line => onLine?.(line));
@@ -53,7 +53,7 @@ export function startChild({ title, entry, args = [], env, onMessage, onLine }: 
       if (!isStopping) reject(new AppError('unavailable', `${title} ended: ${reasonOf(lastWords)}`));
     });
   });
-  died.catch(() => {}); // whoever waits for something else still sees it
+  died.catch(() => {}); // callers that wait for it still get the rejection
   return {
     died,
     async stop() {

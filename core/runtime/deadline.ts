@@ -4,7 +4,7 @@ import { AppError } from './errors.ts';
 
 export interface Limit {
   limitMs: number;
-  /** Makes the error with which work that takes too long is rejected. */
+  /** Creates the error for work that takes too long. */
   late: () => Error;
   /** Absent: real time. */
   clock?: Pick<Clock, 'sleep'>;
@@ -29,7 +29,7 @@ export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promi
 /**
  * Runs `work` for at most `limitMs`: settles as it does, or rejects with the error of `late`, or with the signal's
  * reason, also where `work` ignores its own signal, which is aborted with the same error. Leaves no timer and no
- * listener behind. Does not begin where the signal is aborted already.
+ * listener behind. Does not start if the signal is already aborted.
  */
 export async function deadline<T>(
   { limitMs, late, clock }: Limit,
@@ -87,7 +87,7 @@ interface LinkedAbort {
 }
 
 /**
- * Creates an abort controller that follows `signal`. Released when it is done with, it leaves nothing behind on
+ * Creates an abort controller that follows `signal`. Once released, it leaves nothing behind on
  * `signal`, which lives as long as the connection: `AbortSignal.any` would keep each of thousands of utterances with
  * it, and everything that a listener sees. `happened` never resolves; it rejects with the reason.
  */

@@ -1,4 +1,4 @@
-/** Meaning of each code at every edge: HTTP status, whether its message may be shown, whether trying again can help. */
+/** Properties of each code: HTTP status, whether its message may be shown, and whether a retry can help. */
 interface ErrorKind {
   status: number;
   /** Whether callers may read the message. Messages of internal failures are only logged. */
@@ -6,7 +6,7 @@ interface ErrorKind {
   retryable: boolean;
 }
 
-/** Every error that Earshot knows. The last five are the failure outcomes of speech recognition. */
+/** All error codes. The last five are the failure outcomes of speech recognition. */
 export const ERRORS = {
   invalid_request: { status: 422, expose: true, retryable: false },
   unauthorized: { status: 401, expose: true, retryable: false },
@@ -45,12 +45,12 @@ export interface Issue {
 }
 
 /**
- * The one error class. Thrown where the cause is known; its message names the thing that failed and the way out,
+ * The one error class. Thrown where the cause is known; its message names what failed and the remedy,
  * and never holds transcript text, a key or a vendor's answer. Its `cause` is logged, and holds none of them either.
  */
 export class AppError extends Error {
   readonly code: ErrorCode;
-  /** Seconds to wait before another try, where the failing side said so. */
+  /** Seconds to wait before a retry, if the failing side named them. */
   readonly retryAfter: number | undefined;
   readonly issues: Issue[] | undefined;
   /** A machine-readable response body, in place of the message alone. */
@@ -85,14 +85,14 @@ export class AppError extends Error {
   }
 }
 
-/** Any thrown value as an AppError; what is not one already becomes `fallback`, its message kept for the log alone. */
+/** Converts any thrown value to an AppError. Other errors become `fallback`, and their message is only logged. */
 export function toAppError(thrown: unknown, fallback: ErrorCode = 'internal'): AppError {
   if (thrown instanceof AppError) return thrown;
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   return new AppError(fallback, message, { cause: thrown });
 }
 
-/** The outcome to report for a failure of speech recognition: its own, else `upstream_error`. */
+/** Returns the outcome to report for a failure of speech recognition: its own, or `upstream_error`. */
 export function outcomeOf(thrown: unknown): FailureOutcome {
   const code = toAppError(thrown).code;
   return OUTCOMES.find(outcome => outcome === code) ?? 'upstream_error';

@@ -12,9 +12,9 @@ import type {
 
 /** Events inside the server, emitted after the transaction that made them true has committed. */
 export interface Events {
-  /** New or changed segments of a conversation. `isReplaced`: a second recogniser has heard what was said in them. */
+  /** New or changed segments of a conversation. `isReplaced`: the second pass has replaced their text. */
   segments: [{ userId: string; conversationId: string; segments: Segment[]; isReplaced?: boolean }];
-  /** A vision model has looked at a photo. */
+  /** A vision model has described a photo. */
   'photo.described': [{ photo: Photo }];
   /** A segment of a conversation was translated. */
   translated: [{ userId: string; conversationId: string; segmentId: string; translations: Translation[] }];
@@ -38,7 +38,7 @@ export interface Events {
   'device.happened': [{ userId: string; device: Device; happening: DeviceHappening }];
   /** A user has paused listening or resumed it, or has changed the schedule. */
   'listening.changed': [{ userId: string; rules: ListeningRules }];
-  /** The time zone of a user is another one. */
+  /** The time zone of a user has changed. */
   'zone.changed': [{ userId: string }];
   /** The set of hooks that receive events about this user has changed; null: that of any user may have. */
   'hooks.changed': [{ userId: string | null }];
@@ -54,12 +54,12 @@ export interface Revocation {
   userId: string;
   /** One API key; null: ID tokens; `all`: every key and ID token. */
   keyId: string | null | 'all';
-  /** Only the ID tokens of this session, or, with null, those of none; absent: all ID tokens. */
+  /** The session whose ID tokens are revoked; null: ID tokens without a session; absent: all ID tokens. */
   sessionId?: string | null;
   onEnd?: OnEnd | undefined;
 }
 
-/** Whether the credential that something was opened with was revoked, where it is the user's. */
+/** Tells whether a revocation covers this credential of the user. */
 export function isRevoked(
   opened: { keyId?: string | null | undefined; sessionId?: string | null | undefined },
   { keyId, sessionId }: Revocation,

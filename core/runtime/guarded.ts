@@ -12,7 +12,7 @@ interface Task {
   /** Environment of its process. */
   environment: NodeJS.ProcessEnv;
   limitMs: number;
-  /** Ends it early. */
+  /** Ends the process early. */
   signal?: AbortSignal;
   onMessage(message: unknown): void;
 }
@@ -21,8 +21,8 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const MAX_LAST_WORDS = 500;
 
 /**
- * Has other people's code run where it can do no harm: in a process of its own, which may crash, hang or exit. It is
- * gone afterwards, and so is whatever it started. Resolves to null, or to what kept it from its end, in words.
+ * Runs third-party code in a separate process, which may crash, hang or exit. The process is
+ * ended afterwards, with everything that it started. Resolves to null, or to the reason why it did not finish.
  */
 export async function runGuarded({
   entry,
@@ -36,7 +36,7 @@ export async function runGuarded({
   const child = spawn(process.execPath, [file, JSON.stringify(request)], {
     env: environment,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    detached: true, // a group of its own, which can be ended as a whole
+    detached: true, // its own process group, which can be ended as a whole
   });
   const stop = () => endGroup(child);
   for (const name of SIGNALS) process.once(name, stop);
@@ -54,7 +54,7 @@ function endGroup({ pid }: ChildProcess): void {
   try {
     if (pid !== undefined) process.kill(-pid, 'SIGKILL');
   } catch {
-    // nothing of it is left
+    // it has already ended
   }
 }
 

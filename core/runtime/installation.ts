@@ -1,6 +1,6 @@
 /**
  * Record of a data directory in its `server.json`: which node it belongs to, and whether the database that goes
- * with it has accounts. A database without any is then not a new one, but the wrong one.
+ * with it has accounts. If it had accounts, a database without any is the wrong one.
  */
 import { randomUUID } from 'node:crypto';
 import { open, readdir, readFile, rename, stat } from 'node:fs/promises';

@@ -39,7 +39,7 @@ interface JobLimits {
    * third.
    */
   leaseMs: number;
-  /** Maximum number of jobs that run at the same time. */
+  /** Maximum number of concurrent jobs. */
   maxRunning: number;
   /**
    * Maximum number of jobs of one user at the same time, so that a user with many jobs or a slow language
@@ -77,7 +77,7 @@ export function createJobs(parts: Parts): Jobs {
   const { leaseMs, maxRunning, maxOfUser, pollMs, stopMs } = { ...LIMITS, ...limits };
   const handlers = new Map<string, { run: JobHandler; givenUp: GivenUp | undefined }>();
   const running = new Set<Promise<void>>();
-  /** Running jobs by the user in their payload; jobs without one count for nobody. */
+  /** Running jobs by the user in their payload; jobs without a user are not counted. */
   const ofUsers = new Map<string, number>();
   const stopping = new AbortController();
   let wake = new AbortController();

@@ -23,7 +23,7 @@ function redactionOf(names: readonly string[]): string[] {
 /** Secrets that no line of this process may show, escaped as in JSON. */
 const secrets = new Set<string>();
 /**
- * Credentials recognised by their form wherever they come from: API keys, secrets of apps, ID tokens, values
+ * Credentials recognised by their form, whatever their source: API keys, secrets of apps, ID tokens, values
  * of headers.
  */
 const CREDENTIALS =
@@ -88,7 +88,7 @@ function describeError(error: Error) {
 
 /**
  * The process's logger, to standard error: standard output belongs to commands that print an answer. What cannot be
- * written there is counted, and ends nothing.
+ * written there is counted, and does not end the process.
  * @param format `pretty` for people, `json` (one object per line) for log collectors
  * @param destination where lines of JSON go instead
  */

@@ -14,7 +14,7 @@ export function othersTurn(): Promise<unknown> {
   return last;
 }
 
-/** Called between pieces of long work: returns what to wait for before the next piece, if anything. */
+/** Called between pieces of long work. Returns a promise to await before the next piece, or undefined. */
 export function createPace(): () => Promise<void> | undefined {
   let beganAt = performance.now();
   return () => {
@@ -25,7 +25,7 @@ export function createPace(): () => Promise<void> | undefined {
   };
 }
 
-/** Stretch of work in the background, after which it rests. */
+/** Longest stretch of background work without a rest. */
 const BACKGROUND_MS = 3;
 /** Rest after a stretch, as a multiple of it: the work takes a quarter of a processor at most. */
 const REST = 3;

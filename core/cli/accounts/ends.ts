@@ -7,7 +7,7 @@ interface Output {
   json?: boolean;
 }
 
-/** `user sign-out`, `lost`, `disable`, `enable` and `remove`: what ends an account, or what it is signed in with. */
+/** `user sign-out`, `lost`, `disable`, `enable` and `remove`: commands that end an account or its credentials. */
 export function addAccountEnds(user: Command): void {
   addSignOut(user);
   addLost(user);

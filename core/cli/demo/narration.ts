@@ -6,21 +6,21 @@ import { WireSegment } from '../../listen/protocol.ts';
 import { onOneLine } from '../../runtime/terminal.ts';
 import { clockTime, createTranscript } from '../stream/transcript.ts';
 
-/** Output of the demo: a short story for people, or one JSON object per line. */
+/** Output of the demo: text for people, or one JSON object per line. */
 export interface Story {
   listening(status: Status): void;
   /** One of the bridge's own events. */
   bridge(event: unknown): void;
   conversation(found: Found): void;
-  /** It stays until Ctrl-C. */
+  /** The server keeps running until Ctrl-C. */
   waiting(): void;
 }
 
 interface Found {
   url: string;
-  /** An API key to look around with. */
+  /** An API key for trying the interface. */
   key: string;
-  /** As `GET …?include_transcript=true` answers it. */
+  /** Conversation as returned by `GET …?include_transcript=true`. */
   conversation: unknown;
 }
 
@@ -38,7 +38,7 @@ function jsonStory(): Story {
   };
 }
 
-/** The events of the bridge that are part of the story. */
+/** Events of the bridge that the demo shows. */
 const BridgeEvent = z.discriminatedUnion('event', [
   z.object({ event: z.literal('radio'), state: z.string(), hint: z.string() }),
   z.object({
@@ -67,7 +67,7 @@ function spokenStory(audio: string): Story {
     },
     bridge(event) {
       const { data } = BridgeEvent.safeParse(onOneLine(event));
-      if (!data) return; // not part of the story
+      if (!data) return; // not shown
       if (data.event === 'segments') return transcript(data.segments);
       const said = sentence(data, audio);
       if (said) step(said);
@@ -79,7 +79,7 @@ function spokenStory(audio: string): Story {
   };
 }
 
-/** Null: nothing worth telling. */
+/** Returns the text of an event; null: it is not shown. */
 function sentence(event: Exclude<BridgeEvent, { event: 'segments' }>, audio: string): string | null {
   switch (event.event) {
     case 'radio':

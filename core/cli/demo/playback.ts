@@ -30,7 +30,7 @@ export async function demo(options: DemoOptions, loaded: LoadedConfig): Promise<
   const children: Child[] = [];
   let isOver = false;
   const start: typeof startChild = child => {
-    const onLine = (line: string) => isOver || child.onLine?.(line); // that it stops now is no part of the story
+    const onLine = (line: string) => isOver || child.onLine?.(line); // its stop is not part of the demo
     const started = startChild({ ...child, onLine });
     children.push(started);
     return started;
@@ -48,14 +48,14 @@ export async function demo(options: DemoOptions, loaded: LoadedConfig): Promise<
     }
   } finally {
     isOver = true;
-    await Promise.all(children.map(child => child.stop())); // at once: nothing of it is kept
+    await Promise.all(children.map(child => child.stop())); // immediately: nothing is kept
     await rm(dir, { recursive: true, force: true });
   }
 }
 
 interface Stage {
   audio: string;
-  /** Everything is written here, and goes at the end. */
+  /** Directory of the demo, deleted at its end. */
   dir: string;
   loaded: LoadedConfig;
   start: typeof startChild;
@@ -116,7 +116,7 @@ async function lendModels(dir: string, { config }: LoadedConfig): Promise<void> 
 const Listening = z.object({ event: z.literal('listening'), url: z.string() });
 const Created = z.object({ event: z.literal('memory_created'), memory: z.object({ id: z.string() }) });
 
-/** A server of its own: what the user has set, but for the data, the address, and whom the bridge speaks to. */
+/** Configuration of the demo: the user's own, except for the data, the address, and the server of the bridge. */
 function environmentOf(dir: string, { file }: LoadedConfig, more: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const theirs = Object.entries(environment).filter(
     ([name]) => !/^EARSHOT_(BRIDGE|PLUGINS__SQL)__/.test(name),
@@ -148,8 +148,8 @@ function control(dir: string) {
 }
 
 /**
- * The server's status, once it is known that it can recognise speech at all.
- * @param lasting what is said about the demo's own directory, said about one that stays
+ * Waits for the status of the server, and checks that it can recognise speech.
+ * @param lasting rewrites messages about the directory of the demo for one that stays
  */
 async function ready(ask: ReturnType<typeof control>, lasting: (text: string) => string) {
   const status = await ask('status', {});

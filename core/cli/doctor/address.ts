@@ -10,13 +10,13 @@ const HealthAnswer = z.object({
   parts: z.array(z.string()),
 }) satisfies z.ZodType<Health>;
 
-/** Where a server that listens on this host and port is reached from this machine. */
+/** Returns the address at which this machine reaches a server on this host and port. */
 export function addressUrl(host: string, port: number): string {
   const reachable = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }
 
-/** The answer of a server's `/healthz`; null where no Earshot answers. */
+/** Returns the response of `/healthz`; null if no Earshot answers. */
 export async function healthOf(url: string, patient: Pick<Patient, 'fetch'>): Promise<Health | null> {
   try {
     const response = await patient.fetch(new URL(`${url.replace(/\/$/, '')}/healthz`), {
@@ -28,7 +28,7 @@ export async function healthOf(url: string, patient: Pick<Patient, 'fetch'>): Pr
   }
 }
 
-/** Does an Earshot answer there that serves? */
+/** Tells whether an Earshot answers there and is ready. */
 export async function isServing(url: string, patient: Pick<Patient, 'fetch'>): Promise<boolean> {
   const health = await healthOf(url, patient);
   return health !== null && health.status !== 'failing';

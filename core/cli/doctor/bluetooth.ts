@@ -17,7 +17,7 @@ const Answer = z.object({
   ),
 });
 
-/** Asks the bridge, in a process of its own: the Bluetooth library is native code. */
+/** Asks the bridge in a separate process, because the Bluetooth library is native code. */
 export const bluetoothCheck: Check = {
   group: 'Bluetooth',
   what: 'adapter',

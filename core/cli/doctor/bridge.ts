@@ -31,7 +31,7 @@ export const bridgeCheck: Check = {
   },
 };
 
-/** As the bridge has it: what was set, or the server of this configuration. */
+/** Returns the server of the bridge: the configured one, or that of this configuration. */
 function coreUrl({ loaded: { config }, server }: Patient): string {
   if (config.bridge.core !== undefined) return config.bridge.core.replace(/^ws/, 'http');
   return (
@@ -61,7 +61,7 @@ async function keyOf(directory: string, configured: string | undefined): Promise
   }
 }
 
-/** @param patient where core answers: it is asked whether it knows the key */
+/** @param patient present if core answers, which is then asked whether it accepts the key */
 async function judgeKey(key: Key, directory: string, patient: Patient | null): Promise<Finding> {
   const file = join(directory, 'key');
   if ('problem' in key) {
@@ -74,7 +74,7 @@ async function judgeKey(key: Key, directory: string, patient: Patient | null): P
   const headers = { authorization: `Bearer ${key.text}` };
   const response = await patient.fetch(url, { headers, signal: AbortSignal.timeout(3000) });
   await response.body?.cancel();
-  // It may listen and no more, so 403 shows that it is known.
+  // Its only scope is listen, so 403 shows that the key is accepted.
   if (response.status !== 401) return good('key', `core knows the one in ${key.from}`);
   const cure =
     key.from === file ? `rm ${file}, and start the bridge again` : 'set bridge.key to one that core knows';

@@ -9,8 +9,8 @@ import { render } from './report.ts';
 const PLAIN = { width: Number.POSITIVE_INFINITY, paint: (_: string, text: string) => text };
 
 /**
- * Writes what a bug report needs as one text, fit to be read before it is sent: versions, findings and the
- * configuration. Nothing that anybody said is in it, no secret, and no path of a home.
+ * Writes the text for a bug report, which people can read before they send it: versions, findings and the
+ * configuration, without speech, secrets, or paths of home directories.
  * @param loaded null: the configuration is broken, and the findings tell why
  */
 export async function writeBundle(

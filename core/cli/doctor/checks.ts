@@ -12,7 +12,7 @@ import { portCheck } from './port.ts';
 import { detectionCheck, recognitionCheck } from './speech.ts';
 import { updatesCheck } from './updates.ts';
 
-/** In rounds, one after the other: what is measured in one is not to be disturbed by the next. */
+/** Rounds of checks, one after the other, so that checks do not disturb the measurements of earlier rounds. */
 export const ROUNDS: readonly (readonly Check[])[] = [
   [machineCheck, clockCheck, configurationCheck, portCheck, updatesCheck],
   [dataDirectoryCheck],
@@ -21,7 +21,7 @@ export const ROUNDS: readonly (readonly Check[])[] = [
   [embedderCheck, languageModelCheck],
 ];
 
-/** Everything that a home server can have wrong. Never rejects; each round is told when it is through. */
+/** Runs all checks, and reports the findings of each round. Never rejects. */
 export async function examine(patient: Patient, tell: (findings: Finding[]) => void): Promise<void> {
   for (const round of ROUNDS) {
     const findings = await Promise.all(round.map(check => runCheck(check, patient)));

@@ -83,7 +83,7 @@ async function space(directory: string): Promise<Finding> {
   return bytes < LITTLE_BYTES ? doubt('space', detail, MAKE_ROOM) : good('space', detail);
 }
 
-/** Measures what storage and spool do all the time: small writes, each synced to disk. */
+/** Measures small writes that are synced to disk, as storage and spool make them. */
 async function writes(dataDir: string, signal: AbortSignal): Promise<Finding[]> {
   const file = join(dataDir, `.doctor-${randomUUID()}`);
   try {

@@ -6,7 +6,7 @@ import { codeOf, type Finding, findingsOf } from './finding.ts';
 const { good, note, doubt } = findingsOf('Delivery');
 const CURE = 'list the intended hosts in delivery.allowHosts, one by one';
 
-/** Where most clouds give a machine its keys: whoever may send there may have them. */
+/** Metadata address of most clouds: requests to it can obtain the keys of the machine. */
 const METADATA = '169.254.169.254';
 const LOOPBACK = ['127.0.0.1', '::1'];
 

@@ -1,4 +1,4 @@
-/** Looks at everything, in a process of its own: plugins of other people are loaded here. */
+/** Runs the checks in a separate process, because it loads third-party plugins. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ConfigError, environment, type LoadedConfig, loadConfig } from '../../../config/load.ts';
 import { callControl, controlPath } from '../../control/control.ts';
@@ -7,7 +7,7 @@ import { problemsIn } from './configuration.ts';
 import type { Patient } from './examination.ts';
 import type { DoctorMessage, DoctorRequest } from './finding.ts';
 
-/** A server that is busy has this long to say what it is doing. */
+/** Time limit for the status of a busy server. */
 const ANSWER_MS = 5000;
 
 const { file, dataDir }: DoctorRequest = JSON.parse(process.argv[2] ?? '');
@@ -18,7 +18,7 @@ const loaded = readSettings();
 if (loaded) await examine(await patientOf(loaded), findings => tell({ type: 'findings', findings }));
 tell({ type: 'end' });
 
-/** Without a configuration there is nothing to look at but what is wrong with it. */
+/** Loads the configuration, or reports its problems and returns null. */
 function readSettings(): LoadedConfig | null {
   try {
     return loadConfig({ env: environment, file, overrides: { dataDir } });

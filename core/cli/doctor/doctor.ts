@@ -8,10 +8,10 @@ import { writeBundle } from './bundle.ts';
 import { type DoctorMessage, type Finding, findingsOf } from './finding.ts';
 import { paperFor, render, summary } from './report.ts';
 
-/** More than all its checks may take one after the other. */
+/** Longer than all checks may take one after the other. */
 const LIMIT_MS = 240_000;
 
-/** `doctor`: everything that a home server can have wrong, and the way out. */
+/** `doctor`: checks the whole installation, and suggests fixes. */
 export function addDoctor(program: Command): void {
   program
     .command('doctor')
@@ -33,7 +33,7 @@ export function addDoctor(program: Command): void {
     });
 }
 
-/** Null: it is broken. */
+/** Loads the configuration; null: it is invalid. */
 async function configurationOf(command: Command): Promise<LoadedConfig | null> {
   try {
     return await settingsOf(command, { orHere: true });
@@ -43,7 +43,7 @@ async function configurationOf(command: Command): Promise<LoadedConfig | null> {
   }
 }
 
-/** Where to look; what is wrong with the configuration is told with the rest. */
+/** Names the configuration to check; its problems are reported with the other findings. */
 async function placeOf(
   command: Command,
 ): Promise<{ file?: string | undefined; dataDir?: string | undefined }> {

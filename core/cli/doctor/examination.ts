@@ -11,9 +11,9 @@ export interface Patient {
   /** Status of the server that runs on this data directory. */
   server: Status | 'absent' | { problem: string };
   clock: Clock;
-  /** How long plugins may take to start; default: as on the server. */
+  /** Time limits for starting plugins; default: those of the server. */
   pluginLimits?: PluginLimits;
-  /** Where the system tells of itself: `/proc` and `/run`. */
+  /** Directories with the state of the system: `/proc` and `/run`. */
   proc: string;
   run: string;
   fetch: typeof fetch;
@@ -23,12 +23,12 @@ export interface Check {
   group: string;
   what: string;
   limitMs: number;
-  /** The way out when it does not come to an end, or fails in a way that nobody thought of. */
+  /** Remedy for a check that does not end, or fails unexpectedly. */
   cure: string;
   look(patient: Patient, signal: AbortSignal): Promise<Finding[]>;
 }
 
-/** Runs a check; whatever it does, this resolves in time. */
+/** Runs a check, and resolves in time in any case. */
 export async function runCheck(check: Check, patient: Patient): Promise<Finding[]> {
   const { group, what, limitMs, cure } = check;
   const { bad, doubt } = findingsOf(group);

@@ -11,10 +11,10 @@ export interface DoctorRequest {
   dataDir?: string;
 }
 
-/** From the process that looks: what it found, by and by. */
+/** Messages of the checking process. */
 export type DoctorMessage = { type: 'findings'; findings: Finding[] } | { type: 'end' };
 
-/** Findings of one group. What is wrong cannot be told without its cure. */
+/** Creates findings of one group. A problem needs a remedy. */
 export function findingsOf(group: string) {
   type Level = Finding['level'];
   const well =
@@ -35,7 +35,7 @@ export function ageOf(ms: number): string {
   return minutes < 2880 ? `${Math.round(minutes / 60)} hours` : `${Math.round(minutes / 1440)} days`;
 }
 
-/** The code of a system's error, or else what it says. */
+/** Returns the code of a system error, or the message of another one. */
 export function codeOf(thrown: unknown): string {
   if (thrown instanceof Error && 'code' in thrown) return String(thrown.code);
   return thrown instanceof Error ? thrown.message : String(thrown);

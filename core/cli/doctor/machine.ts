@@ -8,7 +8,7 @@ import { type Finding, findingsOf } from './finding.ts';
 const NEEDED_NODE = 24;
 const JUMP_MS = 200;
 const WATCH_MS = 500;
-/** This Earshot was made after this instant, and is not thought to run for ever. */
+/** Plausible range of the clock: after this version was made, and not in a distant future. */
 const BEGINNING = Date.UTC(2026, 0);
 const END = Date.UTC(2100, 0);
 
@@ -49,7 +49,7 @@ export function judgeTime(now: number): Finding {
   return bad('clock', `${shown}: conversations would be filed under a wrong day`, SET_CLOCK);
 }
 
-/** Only systemd leaves word of it in a file. */
+/** Looks for the file with which systemd reports a synchronised clock; other systems have none. */
 async function synchronised({ run }: Patient): Promise<Finding> {
   if (await isThere(join(run, 'systemd/timesync/synchronized'))) return good('time server', 'synchronised');
   if (await isThere(join(run, 'systemd/timesync')))
@@ -57,7 +57,7 @@ async function synchronised({ run }: Patient): Promise<Finding> {
   return note('time server', 'cannot determine whether the clock follows one');
 }
 
-/** Wall clock against the one that only goes forward. */
+/** Compares the wall clock with the monotonic clock. */
 async function jumps({ clock }: Patient): Promise<Finding> {
   const before = { wall: clock.now(), steady: performance.now() };
   await clock.sleep(WATCH_MS);

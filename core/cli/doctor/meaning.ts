@@ -11,7 +11,7 @@ const { good, note, doubt } = findingsOf('Meaning');
 
 const Answer = z.object({ legs: z.number() });
 const ORDER = 'You are asked for a number of legs. Give it.';
-/** Summaries wait for it, and so does who stores a memory. */
+/** Time limit for an answer, as summaries and new memories wait for it. */
 const SLOW_MS = 5000;
 const LATE = 'check that the model server works, and its load';
 const [ONE, LIKE, UNLIKE] = [
@@ -20,7 +20,7 @@ const [ONE, LIKE, UNLIKE] = [
   'Bread is baked from flour',
 ];
 
-/** Each that was chosen is asked a question that gives nothing away. */
+/** Asks each chosen model a question without private data. */
 export const languageModelCheck: Check = {
   group: 'Meaning',
   what: 'language model',

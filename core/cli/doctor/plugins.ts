@@ -12,7 +12,7 @@ const { note, bad } = findingsOf('Database');
 const { note: remark, doubt } = findingsOf('Plugins');
 const NONE = 'correct storage: sql, or the name of a plugin of your own';
 
-/** The storage tells of itself; nothing is opened for writing. */
+/** Reports the storage's diagnosis; nothing is opened for writing. */
 export const databaseCheck: Check = {
   group: 'Database',
   what: 'database',
@@ -28,7 +28,7 @@ export const databaseCheck: Check = {
   },
 };
 
-/** All other plugins, where they have something to tell. */
+/** Reports the diagnoses of all other plugins. */
 export const pluginsCheck: Check = {
   group: 'Plugins',
   what: 'plugins',

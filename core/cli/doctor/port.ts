@@ -40,7 +40,7 @@ async function judgeHealth(url: string, version: string, patient: Patient): Prom
   return good('server', `Earshot ${version} answers on ${url}${without}`);
 }
 
-/** The way that devices outside take, where it is known. */
+/** Checks the public address, if it is configured. */
 async function judgePublicUrl(patient: Patient): Promise<Finding[]> {
   const { publicUrl } = patient.loaded.config;
   if (publicUrl === undefined) return [];
@@ -73,7 +73,7 @@ async function taken(patient: Patient, host: string, port: number): Promise<Find
   return bad('port', `${port} is taken by ${who}`, cure);
 }
 
-/** Null when it can be had; else the system's code. */
+/** Tries to listen on the port; null if that works, else the system's error code. */
 function tryListening(host: string, port: number): Promise<string | null> {
   const server = createServer();
   return new Promise(resolve => {
@@ -84,7 +84,7 @@ function tryListening(host: string, port: number): Promise<string | null> {
 
 const LISTENING = '0A';
 
-/** The program that listens on a port, as far as this account may look. */
+/** Finds the program that listens on a port, if this account may see it. */
 async function holderOf(port: number, proc: string): Promise<string> {
   const inodes = await inodesOf(port, proc);
   for (const pid of (await names(proc)).filter(name => /^\d+$/.test(name))) {

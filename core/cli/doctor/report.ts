@@ -10,13 +10,13 @@ const SIGNS: Record<Finding['level'], [sign: string, colour: Colour]> = {
 };
 
 interface Paper {
-  /** Characters in a line; endless where nobody reads it. */
+  /** Characters in a line; infinite outside a terminal. */
   width: number;
-  /** Coloured, where that can be seen. */
+  /** Colours a text on a terminal. */
   paint(colour: Colour | 'bold', text: string): string;
 }
 
-/** How to write to this stream: wrapped and coloured on a terminal, plain elsewhere. */
+/** Returns the format for a stream: wrapped and coloured on a terminal, plain elsewhere. */
 export function paperFor(stream: NodeJS.WriteStream): Paper {
   return {
     width: stream.isTTY ? stream.columns || 80 : Number.POSITIVE_INFINITY,
@@ -24,7 +24,7 @@ export function paperFor(stream: NodeJS.WriteStream): Paper {
   };
 }
 
-/** Findings by group, each with what cures it below. */
+/** Renders findings by group, each with its remedy below. */
 export function render(findings: readonly Finding[], { width, paint }: Paper): string {
   const groups = Map.groupBy(findings, ({ group }) => group);
   const blocks = [...groups].map(([group, members]) => {
@@ -33,14 +33,14 @@ export function render(findings: readonly Finding[], { width, paint }: Paper): s
       const [first = '', ...rest] = wrap(`${what}: ${detail}`, width - 4);
       const told = [`  ${paint(colour, sign)} ${first}`, ...rest.map(line => `    ${line}`)];
       if (cure === null) return told;
-      return [...told, `    ${paint('bold', `→ ${cure}`)}`]; // whole, to be copied
+      return [...told, `    ${paint('bold', `→ ${cure}`)}`]; // on one line, so that it can be copied
     });
     return [paint('bold', group), ...lines].join('\n');
   });
   return blocks.join('\n');
 }
 
-/** Words are never cut: a path must be fit to be copied. */
+/** Wraps text without cutting words, so that paths can be copied. */
 function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = '';

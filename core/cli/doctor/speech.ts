@@ -15,11 +15,11 @@ const { good, note, doubt, bad } = findingsOf('Speech');
 const SAMPLE_RATE = 16_000;
 const LANGUAGE = 'en';
 const MANY_WORD_ERRORS = 0.5;
-/** Slower than people speak. */
+/** Ratio of recognition time to speech above which a recogniser is too slow. */
 const TOO_SLOW = 1;
 const CHOOSE = 'name recognisers in the configuration: stt: [sherpa-onnx, pocketsphinx]';
 
-/** One recogniser after the other, as each takes all of a processor. */
+/** Checks recognisers one after the other, as each uses a whole processor. */
 export const recognitionCheck: Check = {
   group: 'Speech',
   what: 'recognition',

@@ -9,8 +9,8 @@ import { createLog } from '../../runtime/log.ts';
 import type { Patient } from './examination.ts';
 
 /**
- * A plugin alone, as the server loads it: what it has in the data directory is lent to it, what it remembers begins
- * anew in a database that goes away again.
+ * Loads one plugin alone, as the server does. It uses its files of the data directory, and an empty temporary
+ * database.
  */
 export async function withPlugin<T>(
   name: string,
@@ -58,7 +58,7 @@ async function lend(dataDir: string, scratch: string): Promise<void> {
     await symlink(join(plugins, name), join(scratch, 'plugins', name));
 }
 
-/** Without what the host says around the plugin's own words. */
+/** Removes the text that the host adds to a plugin's message. */
 export function messageOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   const own = message.replace(/^[^;\n]* gives no \w+ now; [^:\n]* is degraded: /, '');
@@ -69,14 +69,14 @@ export function messageOf(error: unknown): string {
     .join(' ');
 }
 
-/** A plugin's message ends with the way out. */
+/** Splits a plugin's message into problem and remedy, which is its end. */
 export function splitCure(message: string, otherwise: string): [detail: string, cure: string] {
   const at = Math.max(message.lastIndexOf('; '), message.lastIndexOf('. '));
   if (at < 0) return [message, otherwise];
   return [message.slice(0, at), message.slice(at + 2)];
 }
 
-/** It stands before it already. */
+/** Removes the name of the plugin, which is already shown before the message. */
 export function withoutName(name: string, message: string): string {
   return message.startsWith(`${name}: `) ? message.slice(name.length + 2) : message;
 }

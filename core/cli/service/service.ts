@@ -82,7 +82,7 @@ Example: earshot service install --user`,
       await put(file, text);
       await systemctl(unit.isUser, 'daemon-reload');
       await systemctl(unit.isUser, 'enable', UNIT_NAMES[name]);
-      // Also one that runs: it is to run as the unit has it now.
+      // Restart a running one, so that the new unit applies.
       if (options.start) await systemctl(unit.isUser, 'restart', UNIT_NAMES[name]);
       print(options.json, { file, dataDir: unit.dataDir }, installed(name, file, unit, options.start));
     });
@@ -138,7 +138,7 @@ function addStatus(service: Command): void {
     });
 }
 
-// ── what is to be written ─────────────────────────────────────────────────────────────────────────────────────────
+// ── the unit ─────────────────────────────────────────────────────────────────────────────────────────
 
 function planOf(service: ServiceName, options: InstallOptions, command: Command): UnitOptions {
   const isUser = options.user ?? false;
@@ -170,7 +170,7 @@ function planOf(service: ServiceName, options: InstallOptions, command: Command)
   };
 }
 
-/** The name under which the command is installed, where it is: messages then show it. */
+/** Name under which the command is installed, for messages. */
 function programFile(): string {
   if (import.meta.filename.endsWith('.ts')) return MAIN;
   const command = resolve(PACKED_MAIN, '../../../../.bin/earshot');
@@ -182,12 +182,12 @@ function fileOf(service: ServiceName, isUser: boolean): string {
   return join(isUser ? join(ownDirectory, 'systemd/user') : '/etc/systemd/system', UNIT_NAMES[service]);
 }
 
-/** As the unit has it: it may have been installed with another one. */
+/** Reads the directory from the unit, which may have been installed with another one. */
 function dataDirOf(unit: string): string {
   return /^WorkingDirectory=(.*)$/m.exec(unit)?.[1]?.replaceAll('%%', '%') ?? 'the data directory';
 }
 
-// ── what stands in the way ────────────────────────────────────────────────────────────────────────────────────────
+// ── obstacles ────────────────────────────────────────────────────────────────────────────────────────
 
 async function refuseUnreadable({ isUser, program, dataDir, configFile }: UnitOptions): Promise<void> {
   if (isUser) return;
@@ -224,7 +224,7 @@ async function requireSystemd(isUser: boolean): Promise<void> {
   });
 }
 
-// ── what is done ──────────────────────────────────────────────────────────────────────────────────────────────────
+// ── actions ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 async function prepareAccount(dataDir: string): Promise<void> {
   const isThere = await run('id', ['-u', ACCOUNT]).then(

@@ -1,7 +1,7 @@
 /** Units of systemd: text alone. */
 export type ServiceName = 'core' | 'bridge';
 
-/** First line of each unit that is written: without it a file is somebody else's. */
+/** First line of each generated unit: a file without it belongs to somebody else. */
 export const MARK = '# Written by Earshot (service install): changes belong into a drop-in, systemctl edit.';
 
 export const UNIT_NAMES: Readonly<Record<ServiceName, string>> = {
@@ -11,7 +11,7 @@ export const UNIT_NAMES: Readonly<Record<ServiceName, string>> = {
 
 export interface UnitOptions {
   service: ServiceName;
-  /** A unit of one user, run by their own systemd; else of the machine. */
+  /** Whether the unit belongs to one user's systemd, and not to the machine's. */
   isUser: boolean;
   /** Node with its options, and the script. */
   program: readonly string[];
@@ -29,7 +29,7 @@ export interface UnitOptions {
 const STATE_ROOT = '/var/lib/';
 
 /**
- * The unit. The process has no rights but to its data directory and the network; a bridge may use Bluetooth without
+ * Renders the unit. The process may use its data directory and the network alone; a bridge may use Bluetooth without
  * being root. V8 compiles at run time, so memory may be made executable.
  */
 export function unitOf(options: UnitOptions): string {

@@ -24,7 +24,7 @@ export type SentCodec = Exclude<Codec, 'aac'>;
 const LC3_BYTES = 40;
 const LC3_FS1030_BYTES = 30;
 
-/** How each codec's messages are made. */
+/** Encoders by codec. */
 const PACKERS: Record<SentCodec, (samples: Int16Array, sampleRate: number) => Generator<Packed>> = {
   pcm8: (samples, sampleRate) => packPcm(samples, sampleRate, toUnsignedBytes),
   pcm16: (samples, sampleRate) => packPcm(samples, sampleRate, samplesToBytes),
@@ -34,12 +34,12 @@ const PACKERS: Record<SentCodec, (samples: Int16Array, sampleRate: number) => Ge
   lc3_fs1030: samples => packLc3(samples, LC3_FS1030_BYTES),
 };
 
-/** A device's microphone stays open when nobody speaks any more: that is how the server hears the end. */
+/** Silence after the recording: a device keeps sending, and the server detects the end by it. */
 const CLOSING_SILENCE_MS = 1500;
 
 /**
- * The recording, and then a silence, as messages of this codec: mono, at its own sample rate, which the codec
- * has to carry.
+ * Converts the recording, followed by silence, to messages of this codec: mono, at its own sample rate, which the codec
+ * has to support.
  */
 export function* packetsOf({ samples, channels, sampleRate }: Wav, codec: SentCodec): Generator<Packet> {
   const recording = mixToMono(samples, channels);
@@ -52,7 +52,7 @@ export function* packetsOf({ samples, channels, sampleRate }: Wav, codec: SentCo
   }
 }
 
-/** Can this codec be sent at this sample rate? */
+/** Tells whether this codec can be sent at this sample rate. */
 export function carries(codec: SentCodec, sampleRate: number): boolean {
   if (codec.startsWith('opus') && !OPUS_RATES.some(rate => rate === sampleRate)) return false;
   try {

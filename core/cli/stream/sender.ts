@@ -10,10 +10,10 @@ import { carries, packetsOf } from './recording.ts';
 import type { StreamOptions } from './stream.ts';
 import { createTranscript } from './transcript.ts';
 
-/** Beyond the silence that ends a conversation: recognising the rest, and the summary. */
+/** Time for recognising the rest and for the summary, in addition to the silence that ends a conversation. */
 const FINISHING_MS = 120_000;
 
-/** Sends the file to the server that the options name, and tells what comes back. */
+/** Sends the file to the server that the options name, and prints the results. */
 export async function stream(file: string, options: StreamOptions, loaded: LoadedConfig): Promise<Outcome> {
   const wav = fitTo(options.codec, await readRecording(file));
   const { base, credential } = await findServer(options, loaded);
@@ -28,7 +28,7 @@ export async function stream(file: string, options: StreamOptions, loaded: Loade
   });
 }
 
-/** At its own sample rate where the codec carries that, else at 16 kHz. */
+/** Uses the file's sample rate if the codec supports it, else 16 kHz. */
 function fitTo(codec: StreamOptions['codec'], wav: Wav): Wav {
   if (carries(codec, wav.sampleRate)) return wav;
   return { sampleRate: SAMPLE_RATE, channels: 1, samples: Int16Array.from(toSpeech(wav)) };

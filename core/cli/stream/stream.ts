@@ -14,7 +14,7 @@ export interface StreamOptions extends ServerOptions {
 
 const CODECS: SentCodec[] = ['pcm16', 'pcm8', 'opus', 'opus_fs320', 'lc3', 'lc3_fs1030'];
 
-/** `stream`: a recording goes to the server as if a device sent it. */
+/** `stream`: sends a recording to the server as a device would. */
 export function addStream(program: Command): void {
   program
     .command('stream <file>')
