@@ -1,5 +1,4 @@
 import { createServer as createHttpServer, type IncomingMessage } from 'node:http';
-import { finished } from 'node:stream/promises';
 import Router from '@koa/router';
 import Koa, { type Context, type Middleware, type Next } from 'koa';
 import websockify from 'koa-websocket';
@@ -9,7 +8,7 @@ import type { Page } from '../contract/plugin.ts';
 import type { Feed } from '../delivery/feed.ts';
 import type { TestHook } from '../delivery/hook-test.ts';
 import type { Accounts } from '../domain/accounts/accounts.ts';
-import type { Credentials, Principal } from '../domain/accounts/credentials.ts';
+import type { Credentials } from '../domain/accounts/credentials.ts';
 import type { Identities } from '../domain/accounts/identities.ts';
 import type { Keys } from '../domain/accounts/keys.ts';
 import type { People } from '../domain/accounts/people.ts';
@@ -54,14 +53,14 @@ import { MAX_MESSAGE_BYTES, PROXY_SETTINGS, UPGRADE_REQUIRED } from '../listen/p
 import type { SpeechProfiles } from '../listen/recordings/speech-profile.ts';
 import type { VoiceMessages } from '../listen/recordings/voice-messages.ts';
 import type { Listen } from '../listen/socket.ts';
-import { AppError, toAppError } from '../runtime/errors.ts';
+import { toAppError } from '../runtime/errors.ts';
 import type { Log } from '../runtime/log.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import { createNoteRead } from './access-log.ts';
-import { createGate, type Gate, namedBy } from './auth.ts';
-import { type Bodies, createBodies, type RequestBody } from './bodies.ts';
+import { createGate } from './auth.ts';
+import { createBodies } from './bodies.ts';
 import { createClientAddress, createIsProxy } from './client-address.ts';
-import { type Connections, createConnections } from './connections.ts';
+import { createConnections } from './connections.ts';
 import { cors } from './cors.ts';
 import {
   type Failure,
@@ -71,25 +70,14 @@ import {
   setHeaders,
   toFailure,
 } from './failure.ts';
-import { jsonAnswer } from './json-answer.ts';
 import { refuseLargeBody } from './json-body.ts';
 import { createMcp, MCP_PATH } from './mcp/mcp.ts';
 import { openApiDocument, openApiRoute } from './openapi.ts';
 import { servePages } from './pages.ts';
 import { cannotListen } from './port.ts';
-import { repeatedIn, valuesOf } from './query.ts';
 import type { NotificationLimit, RateLimits } from './rate-limit.ts';
-import { createRepeats, REPEAT_HEADER, type Repeats } from './repeats.ts';
-import {
-  Binary,
-  Download,
-  EventStream,
-  type FailureForm,
-  type OpenOperation,
-  type OpenRoute,
-  type Route,
-  StoredFile,
-} from './route.ts';
+import { createRepeats } from './repeats.ts';
+import type { FailureForm, OpenOperation, OpenRoute, Route } from './route.ts';
 import { accessRoutes } from './routes/accesses.ts';
 import { accountRoutes } from './routes/accounts.ts';
 import { actionItemRoutes } from './routes/action-items.ts';
@@ -136,12 +124,11 @@ import { vocabularyRoutes } from './routes/vocabulary.ts';
 import { voiceAssignmentRoutes } from './routes/voice-assignments.ts';
 import { voiceMessageRoutes } from './routes/voice-messages.ts';
 import { weeklyReviewRoutes } from './routes/weekly-review.ts';
+import { type Parts, serveRoutes } from './serve-routes.ts';
 import { sessionCookie } from './session-cookie.ts';
-import { cutOffStalled } from './stalled.ts';
-import { sendStoredFile } from './stored-file.ts';
 import { isWorthClosing, leaveBody } from './unread-body.ts';
 import { createUpgrade, pathOf } from './upgrade.ts';
-import { RAW_TYPE, type Upload, type Uploads } from './uploads.ts';
+import type { Uploads } from './uploads.ts';
 
 const HEADERS_MS = 10_000;
 /** Enough for a recording of hours over a slow line; readers of bodies have narrower limits of their own. */
@@ -366,7 +353,7 @@ export function createServer(options: ServerOptions): HttpServer {
   const { uploads } = options;
   const repeats = createRepeats({ clock });
   koa.use(
-    byResource(routes, { gate, bodies, uploads, connections, addressOf, failureOf, noteRead, repeats }),
+    serveRoutes(routes, { gate, bodies, uploads, connections, addressOf, failureOf, noteRead, repeats }),
   );
   koa.use(router.routes());
   koa.use(router.allowedMethods());
@@ -442,160 +429,6 @@ export function createServer(options: ServerOptions): HttpServer {
   }
 
   return { listen, close };
-}
-
-/** Parts of the server that handle routes. */
-interface Parts {
-  gate: Gate;
-  bodies: Bodies;
-  uploads: Uploads;
-  connections: Connections;
-  addressOf(request: IncomingMessage): string;
-  failureOf: ReturnType<typeof failuresInto>;
-  noteRead: ReturnType<typeof createNoteRead>;
-  repeats: Repeats;
-}
-
-/** Creates a router for each resource: a single one would match every path against the patterns of all. */
-function byResource(routes: Route[], parts: Parts): Middleware {
-  const resources = Map.groupBy(routes, ({ path }) => resourceOf(path));
-  const served = new Map<string, Middleware>();
-  for (const [name, own] of resources) {
-    if (name.includes('{')) throw new Error(`${name} begins with a parameter`);
-    served.set(name, routerOf(own, parts).routes() as Middleware); // the router adds what it needs to the context itself
-  }
-  return (context, next) => served.get(resourceOf(context.path))?.(context, next) ?? next();
-}
-
-const RESOURCE = /^\/v1\/dev\/user\/[^/]+|^\/[^/]+\/[^/]+/;
-
-/** Returns the path prefix of a resource, in lower case because the router ignores case. */
-function resourceOf(path: string): string {
-  return RESOURCE.exec(path.toLowerCase())?.[0] ?? path;
-}
-
-function routerOf(
-  routes: Route[],
-  { gate, bodies, uploads, connections, addressOf, failureOf, noteRead, repeats }: Parts,
-): Router {
-  const router = new Router();
-  for (const route of routes) {
-    const repeated = repeatedIn(route.query);
-    router[route.method](route.path.replace(/\{(\w+)\}/g, ':$1'), async context => {
-      const { params, req, res } = context;
-      const query = valuesOf(context.querystring, repeated);
-      let principal: Principal | undefined;
-      let opened: RequestBody | undefined;
-      const files = route.upload && uploads.open(context, route.upload);
-      const gone = new AbortController();
-      let upload: Upload | undefined;
-      /** Settles when a streamed response no longer needs the files. */
-      let streaming: Promise<void> | undefined;
-      context.state.failure = route.failure;
-      const body = once(async () => {
-        if (files && principal) {
-          upload = await files.read(principal.user.id);
-          return upload.fields;
-        }
-        if (!route.body) return refuseLargeBody(req);
-        opened = principal
-          ? bodies.ofAccount(context, principal.user.id, route.maxBodyBytes)
-          : bodies.ofAddress(context, addressOf(req), route.maxBodyBytes);
-        return opened.read();
-      });
-      const named = once(() => namedBy(route, { params, query, body }));
-      try {
-        principal = await gate.admit(context, route, route.policy(query), named);
-        connections.enter(req.socket);
-        res.once('close', () => {
-          connections.leave(req.socket);
-          // Creating an error collects a stack trace: none is created for the many responses that were sent whole.
-          if (!res.writableFinished) gone.abort(new AppError('unavailable', 'The client is gone'));
-        });
-        const lastEventId = context.get('Last-Event-ID') || undefined;
-        const came = await body();
-        const { signal } = gone;
-        const { user, keyId } = principal;
-        const request = { principal, params, query, body: came, upload, signal, lastEventId };
-        const key = route.repeatable ? context.get(REPEAT_HEADER) : '';
-        const answer =
-          key === ''
-            ? await route.run(request)
-            : await repeats.once(
-                { userId: user.id, operation: `${route.id} ${keyId ?? ''}`, key },
-                [params, query, came],
-                () => route.run(request),
-              );
-        noteRead(principal, route.id, params, 'rest');
-        if (answer instanceof EventStream) {
-          sendEvents(context, answer);
-          if (files) streaming = finished(answer.readable).catch(() => {});
-        } else if (answer instanceof Binary) sendBinary(context, answer, route.type);
-        else if (answer instanceof Download) sendFile(context, route.type ?? '', answer);
-        else if (answer instanceof StoredFile) sendStoredFile(context, route.type ?? '', answer);
-        else if (!route.response) context.status = 204;
-        else await sendJson(context, answer, error => void failureOf(error, req));
-      } finally {
-        opened?.release();
-        if (streaming) void streaming.then(() => files?.release());
-        else await files?.release();
-      }
-    });
-  }
-  return router;
-}
-
-/** @param onLost called with the reason why a response that has begun is cut off */
-async function sendJson(
-  context: Pick<Context, 'res' | 'body'>,
-  answer: unknown,
-  onLost: (error: unknown) => void,
-): Promise<void> {
-  const { res } = context;
-  const body = await jsonAnswer(answer);
-  res.setHeader('Content-Type', 'application/json; charset=utf-8');
-  context.body = body;
-  if (typeof body === 'string') return;
-  cutOffStalled(res);
-  body.once('error', error => {
-    onLost(error);
-    res.destroy(); // otherwise the client would wait for the rest
-  });
-}
-
-/** A browser shows it, and runs nothing in it. */
-function sendBinary(context: Pick<Context, 'set' | 'body'>, { bytes }: Binary, type = RAW_TYPE): void {
-  context.body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  context.set('Content-Type', type);
-}
-
-function sendFile(
-  context: Pick<Context, 'set' | 'body' | 'res'>,
-  type: string,
-  { readable, fileName }: Download,
-): void {
-  const { res } = context;
-  cutOffStalled(res);
-  res.once('close', () => readable.destroy()); // also where nothing of it was read
-  context.body = readable.once('error', () => res.destroy()); // otherwise the client would wait for the rest
-  context.set('Content-Type', type);
-  context.set('Content-Disposition', `attachment; filename="${fileName}"`);
-}
-
-/** Koa ends the stream when its client disconnects. */
-function sendEvents(context: Pick<Context, 'set' | 'body'>, { readable }: EventStream): void {
-  context.body = readable;
-  context.set('Content-Type', 'text/event-stream; charset=utf-8');
-  context.set('X-Accel-Buffering', 'no'); // nginx would buffer the events
-}
-
-/** Calls `ask` once, at the first use, and keeps its result, also a failure. */
-function once<T>(ask: () => Promise<T>): () => Promise<T> {
-  let answer: Promise<T> | undefined;
-  return () => {
-    answer ??= ask();
-    return answer;
-  };
 }
 
 function addOpenOperations(
