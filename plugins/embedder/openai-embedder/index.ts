@@ -1,5 +1,6 @@
 import type { Plugin } from '../../../core/contract/plugin.ts';
 import { postJson, type Server } from '../../kit/kit.ts';
+import { accountKey, serverAddress } from '../../kit/options.ts';
 import { nameSpace, readVectors } from './vectors.ts';
 
 interface Options {
@@ -24,18 +25,10 @@ export default {
     "Meaning by any server with OpenAI's embeddings endpoint: Ollama, llama.cpp, vLLM, or OpenAI's own. What is searched in is sent there",
   options: z =>
     z.strictObject({
-      baseUrl: z
-        .url({ protocol: /^https?$/ })
-        .refine(url => /^[^@?#]*$/.test(url), 'must be an address alone, without name, password, ? or #')
+      baseUrl: serverAddress(z)
         .default('http://127.0.0.1:11434/v1')
         .describe('Where the server answers; /embeddings is added to it'),
-      apiKey: z
-        .string()
-        .trim()
-        .regex(/^[\x21-\x7e]+$/, 'must be letters, digits and signs without spaces')
-        .meta({ secret: true })
-        .optional()
-        .describe('Key of the account there, if it wants one'),
+      apiKey: accountKey(z).optional().describe('Key of the account there, if it wants one'),
       model: z
         .string()
         .min(1)

@@ -1,4 +1,5 @@
 import type { LanguageModel, Plugin, VisionModel } from '../../../core/contract/plugin.ts';
+import { accountKey, serverAddress } from '../../kit/options.ts';
 import { createChat } from './chat.ts';
 import { FORMATS, type Format } from './question.ts';
 import { createRequester } from './request.ts';
@@ -20,18 +21,10 @@ export default {
     "Language models on any server with OpenAI's chat endpoint: Ollama, llama.cpp, vLLM, or OpenAI's own. What was said is sent there",
   options: z =>
     z.strictObject({
-      baseUrl: z
-        .url({ protocol: /^https?$/ })
-        .refine(url => /^[^@?#]*$/.test(url), 'must be an address alone, without name, password, ? or #')
+      baseUrl: serverAddress(z)
         .default('http://127.0.0.1:11434/v1')
         .describe('Where the server answers; /chat/completions is added to it'),
-      apiKey: z
-        .string()
-        .trim()
-        .regex(/^[\x21-\x7e]+$/, 'must be letters, digits and signs without spaces')
-        .meta({ secret: true })
-        .optional()
-        .describe('Key of the account there, if it wants one'),
+      apiKey: accountKey(z).optional().describe('Key of the account there, if it wants one'),
       model: z.string().min(1).default('llama3.2').describe('Name of the model, as the server calls it'),
       visionModel: z
         .string()

@@ -2,6 +2,7 @@ import type { Plugin, SttSession, Transcript, Utterance } from '../../../core/co
 import { answersTo, connectSocket, type Place, within } from '../../kit/engine/socket.ts';
 import { untilStopped } from '../../kit/engine/stopped.ts';
 import { isRecord, parseJson } from '../../kit/kit.ts';
+import { accountKey } from '../../kit/options.ts';
 
 interface Options {
   url: string;
@@ -25,13 +26,7 @@ export default {
         .url({ protocol: /^wss?$/ })
         .default('ws://127.0.0.1:8421')
         .describe('Where the service is; `{language}` in it becomes the language of the speech'),
-      apiKey: z
-        .string()
-        .trim()
-        .regex(/^[\x21-\x7e]+$/, 'must be letters, digits and signs without spaces')
-        .meta({ secret: true })
-        .optional()
-        .describe('Sent as `Authorization: Bearer`, if the service wants one'),
+      apiKey: accountKey(z).optional().describe('Sent as `Authorization: Bearer`, if the service wants one'),
       languages: z
         .union([z.literal('any'), z.array(z.string().min(2)).min(1)])
         .default('any')

@@ -1,6 +1,7 @@
 import type { Plugin, SttHints, SttSession, Transcript, Utterance } from '../../../core/contract/plugin.ts';
 import { connectSocket, type Place, sendSpeech, type Wire } from '../../kit/engine/socket.ts';
 import { untilStopped } from '../../kit/engine/stopped.ts';
+import { accountKey } from '../../kit/options.ts';
 import { piecesOf, readResults, voicesOf } from './results.ts';
 
 interface Options {
@@ -23,12 +24,7 @@ export default {
   title: "Deepgram's streaming recognition, in the cloud or on premises. Speech is sent there",
   options: z =>
     z.strictObject({
-      apiKey: z
-        .string()
-        .trim()
-        .regex(/^[\x21-\x7e]+$/, 'must be letters, digits and signs without spaces')
-        .meta({ secret: true })
-        .describe('Key of your account'),
+      apiKey: accountKey(z).describe('Key of your account'),
       url: z
         .url({ protocol: /^wss?$/ })
         .default('wss://api.deepgram.com/v1/listen')

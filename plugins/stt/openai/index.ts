@@ -8,6 +8,7 @@ import type {
 } from '../../../core/contract/plugin.ts';
 import { piecesOf, promptOf, readAnswer } from '../../kit/engine/whisper-answer.ts';
 import { isRecord, parseJson, type Reply, refusal, request, type Server } from '../../kit/kit.ts';
+import { accountKey, serverAddress } from '../../kit/options.ts';
 
 interface Options {
   baseUrl: string;
@@ -38,18 +39,10 @@ export default {
     "Any server with OpenAI's transcription endpoint: whisper.cpp, speaches, LocalAI, or OpenAI's own. Speech is sent there",
   options: z =>
     z.strictObject({
-      baseUrl: z
-        .url({ protocol: /^https?$/ })
-        .refine(url => /^[^@?#]*$/.test(url), 'must be an address alone, without name, password, ? or #')
+      baseUrl: serverAddress(z)
         .default('http://127.0.0.1:8000/v1')
         .describe('Where the server answers; /audio/transcriptions is added to it'),
-      apiKey: z
-        .string()
-        .trim()
-        .regex(/^[\x21-\x7e]+$/, 'must be letters, digits and signs without spaces')
-        .meta({ secret: true })
-        .optional()
-        .describe('Key of the account there, if it wants one'),
+      apiKey: accountKey(z).optional().describe('Key of the account there, if it wants one'),
       model: z.string().min(1).default('whisper-1').describe('Name of the model, as the server calls it'),
       languages: z
         .union([z.literal('any'), z.array(z.string().min(2)).min(1)])

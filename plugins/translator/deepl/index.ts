@@ -1,6 +1,7 @@
 import type { Plugin } from '../../../core/contract/plugin.ts';
 import { isRecord } from '../../kit/json.ts';
 import { postJson, type Server } from '../../kit/kit.ts';
+import { accountKey, serverAddress } from '../../kit/options.ts';
 
 interface Options {
   apiKey: string;
@@ -20,15 +21,8 @@ export default {
   title: 'Translation by DeepL, with an account there. What was said is sent there',
   options: z =>
     z.strictObject({
-      apiKey: z
-        .string()
-        .trim()
-        .regex(/^[\x21-\x7e]+$/, 'must be letters, digits and signs without spaces')
-        .meta({ secret: true })
-        .describe('Key of the account; one of a free account ends with :fx'),
-      baseUrl: z
-        .url({ protocol: /^https?$/ })
-        .refine(url => /^[^@?#]*$/.test(url), 'must be an address alone, without name, password, ? or #')
+      apiKey: accountKey(z).describe('Key of the account; one of a free account ends with :fx'),
+      baseUrl: serverAddress(z)
         .optional()
         .describe('Where it answers, /v2/translate is added to it; absent: as the key says'),
       timeoutMs: z.coerce

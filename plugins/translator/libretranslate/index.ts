@@ -1,6 +1,7 @@
 import type { Plugin } from '../../../core/contract/plugin.ts';
 import { isRecord } from '../../kit/json.ts';
 import { postJson, type Server } from '../../kit/kit.ts';
+import { serverAddress } from '../../kit/options.ts';
 
 interface Options {
   baseUrl: string;
@@ -18,9 +19,7 @@ export default {
   title: 'Translation by a LibreTranslate server, on your network or elsewhere. What was said is sent there',
   options: z =>
     z.strictObject({
-      baseUrl: z
-        .url({ protocol: /^https?$/ })
-        .refine(url => /^[^@?#]*$/.test(url), 'must be an address alone, without name, password, ? or #')
+      baseUrl: serverAddress(z)
         .default('http://127.0.0.1:5000')
         .describe('Where the server answers; /translate is added to it'),
       apiKey: z

@@ -1,5 +1,6 @@
 import type { Plugin, VectorIndex } from '../../../core/contract/plugin.ts';
 import { directionOf, isZero } from '../../kit/geometry/direction.ts';
+import { accountKey, serverAddress } from '../../kit/options.ts';
 import { openCollections } from './collections.ts';
 import { ownedBy, pointId, readHits, upserts } from './points.ts';
 import { connectServer } from './server.ts';
@@ -20,16 +21,8 @@ export default {
   title: 'A Qdrant server, for more vectors than one machine should hold',
   options: z =>
     z.strictObject({
-      url: z
-        .url({ protocol: /^https?$/ })
-        .refine(url => /^[^@?#]*$/.test(url), 'must be an address alone, without name, password, ? or #')
-        .default('http://127.0.0.1:6333')
-        .describe('Where Qdrant answers REST'),
-      apiKey: z
-        .string()
-        .trim()
-        .regex(/^[\x21-\x7e]+$/, 'must be letters, digits and signs without spaces')
-        .meta({ secret: true })
+      url: serverAddress(z).default('http://127.0.0.1:6333').describe('Where Qdrant answers REST'),
+      apiKey: accountKey(z)
         .optional()
         .describe('A key that may read, write and make collections, if it wants one'),
       prefix: z
