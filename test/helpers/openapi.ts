@@ -95,18 +95,27 @@ export function resolve<T extends object>(document: OpenApi, value: T): T {
 export function checker({ components }: OpenApi) {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);
-  const closed = { ...components, schemas: close(components.schemas) };
+  // Added once: as a part of each schema, all components would be compiled again with each.
+  ajv.addSchema({ $id: DOCUMENT, components: close({ schemas: components.schemas }) });
   const compiled = new Map<Json, ReturnType<typeof ajv.compile>>();
   return (schema: Json, value: unknown): string[] => {
-    const validate = compiled.get(schema) ?? ajv.compile({ ...(close(schema) as Json), components: closed });
+    const validate = compiled.get(schema) ?? ajv.compile(close(schema) as Json);
     compiled.set(schema, validate);
     return validate(value) ? [] : (validate.errors ?? []).map(it => `${it.instancePath} ${it.message}`);
   };
 }
 
+const DOCUMENT = 'earshot:document';
+
+/** Forbids undeclared fields, and lets references lead to the document from wherever they are. */
 function close(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(close);
   if (typeof schema !== 'object' || schema === null) return schema;
-  const inner = Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, close(value)]));
+  const inner = Object.fromEntries(
+    Object.entries(schema).map(([name, value]) => [
+      name,
+      name === '$ref' && typeof value === 'string' ? DOCUMENT + value : close(value),
+    ]),
+  );
   return 'properties' in inner ? { additionalProperties: false, ...inner } : inner;
 }
