@@ -8,6 +8,7 @@ import { earshot } from './helpers/cli.ts';
 import { coreProcess } from './helpers/core-process.ts';
 import { execute, openWorkplace, ROOT, type Workplace, whyNoPackages } from './helpers/packed.ts';
 import { countingStt } from './helpers/services.ts';
+import { isThorough } from './helpers/thorough.ts';
 
 /** Packages that only the server needs. */
 const HEAVY =
@@ -27,7 +28,10 @@ function installed(t: ExecutionContext): Promise<Workplace> {
   return installation;
 }
 
-/** Both packages, of a copy of this checkout, into which nothing else writes. */
+/**
+ * The bridge's package, and in the thorough form the server's too, of a copy of this checkout, into which nothing else
+ * writes. `packed.test.ts` packs the server.
+ */
 async function pack(t: ExecutionContext): Promise<void> {
   const copy = join(outside, 'checkout');
   const { stdout } = await execute('git', ['ls-files', '-z'], { cwd: ROOT });
@@ -36,7 +40,7 @@ async function pack(t: ExecutionContext): Promise<void> {
   await symlink(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
   const written: (string | null)[] = [];
   const watcher = watch(copy, (_event, path) => written.push(path));
-  const args = ['config/pack.mjs', 'all', '--into', outside];
+  const args = ['config/pack.mjs', isThorough ? 'all' : 'bridge', '--into', outside];
   const { code, stderr } = await execute(process.execPath, args, { cwd: copy });
   watcher.close();
   t.is(code, 0, stderr);

@@ -20,7 +20,7 @@ const WIDE = samplesToBytes(
 );
 const MESSAGE_BYTES = 38_400;
 /** Each sends more than 35 MiB. */
-const ROUNDS = amount(4, 7);
+const ROUNDS = amount(2, 7);
 const LEAST_MIB = 35 * ROUNDS;
 /**
  * Records each second the memory of the process after a garbage collection, as the memory from the system

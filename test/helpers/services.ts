@@ -8,6 +8,7 @@ import type { Clock } from '../../core/contract/model.ts';
 import { createLog, type Log } from '../../core/runtime/log.ts';
 import type { Catalogue } from '../../core/system/models.ts';
 import { indiscretions, keptLog } from './discretion.ts';
+import { createMigrated } from './storage.ts';
 
 /** A complete server on a free port, with a real database in its own directory, and one account. */
 export interface TestServer {
@@ -57,6 +58,13 @@ export async function prepareData(dataDir: string): Promise<void> {
   await app.stop();
 }
 
+/** A directory with a migrated database: migrating takes a fifth of the time of a start. */
+async function newDataDir(): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'earshot-'));
+  await createMigrated(join(dir, 'earshot.db'));
+  return dir;
+}
+
 /** Builds a server that stops with its test. */
 export async function openServer(
   t: ExecutionContext,
@@ -76,7 +84,7 @@ export async function buildServer(
   overrides: Overrides = {},
   surroundings: Surroundings = {},
 ): Promise<TestServer> {
-  const dataDir = overrides.dataDir ?? (await mkdtemp(join(tmpdir(), 'earshot-')));
+  const dataDir = overrides.dataDir ?? (await newDataDir());
   const loaded = loadConfig({
     env: {},
     cwd: dataDir,

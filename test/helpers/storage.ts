@@ -61,14 +61,19 @@ async function makePattern(): Promise<string> {
   return file;
 }
 
+/** Creates a database file that is migrated and empty. */
+export async function createMigrated(file: string): Promise<void> {
+  pattern ??= makePattern();
+  await copyFile(await pattern, file);
+}
+
 /** A migrated storage on a new file; `close` removes it. */
 export async function temporaryStorage(
   changes: Partial<StorageContext> = {},
 ): Promise<OpenStorage & { file: string }> {
-  pattern ??= makePattern();
   const directory = await mkdtemp(join(tmpdir(), 'earshot-storage-'));
   const file = join(directory, 'earshot.db');
-  await copyFile(await pattern, file);
+  await createMigrated(file);
   const { storage, close } = await openStorage(file, changes);
   return {
     storage,

@@ -20,11 +20,11 @@ import { countingStt, openServer, type TestServer } from '../../helpers/services
 import { amount } from '../../helpers/thorough.ts';
 import { voiceModelOptions } from '../../helpers/voices.ts';
 
-const REQUESTS = { SQLite: amount(1200, 16_000), Postgres: amount(400, 4000) };
+const REQUESTS = { SQLite: amount(800, 16_000), Postgres: amount(160, 4000) };
 const SIDE_BY_SIDE = 16;
-const COPIES = 20;
-/** Ids of which one must do: each import starts a process, one after the other. */
-const COSTLY = ['import_id'];
+const COPIES = amount(4, 20);
+/** Ids of which one must do: each import and each recording starts a process, one after the other. */
+const COSTLY = ['import_id', 'recording_id'];
 const SEED = Number(process.env.EARSHOT_TEST_SEED ?? 20_261_121);
 
 interface Answer {
