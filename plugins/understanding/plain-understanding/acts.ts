@@ -59,10 +59,18 @@ export function actsIn(tokens: readonly Token[], language: Language, starters: R
     index = Math.max(index + 1, behind ?? 0);
   }
   if (acts.length === 0 && language.acts.isVerbLast) acts.push(...notesIn(tokens, language.acts));
-  return acts.map((act, place) => ({
-    ...endedBy(act, acts[place + 1]),
-    prefieldFrom: language.acts.isVerbLast ? prefieldOf(act, acts[place - 1], tokens, language) : act.index,
-  }));
+  return acts
+    .map(asked => asOffer(asked, tokens))
+    .map((act, place) => ({
+      ...endedBy(act, acts[place + 1]),
+      prefieldFrom: language.acts.isVerbLast ? prefieldOf(act, acts[place - 1], tokens, language) : act.index,
+    }));
+}
+
+/** "Shall I …?" is an offer; "die kann ich Ihnen schicken." is none. */
+function asOffer(act: Act, tokens: readonly Token[]): Act {
+  const isStatement = tokens[sentenceEnd(tokens, act.from) - 1]?.stop === '.';
+  return act.kind === 'offer' && isStatement ? { ...act, kind: 'wish' } : act;
 }
 
 /** "I'll buy the paint and book the van": the second verb belongs to the same promise, request or list. */
@@ -199,6 +207,7 @@ function actAt(
       ? lastInfinitive(tokens, from, words)
       : (firstVerb(tokens, from, words.infinitives, words) ??
         firstVerb(tokens, from, words.firstPerson, words) ??
+        (words.gerunds && firstVerb(tokens, from, words.gerunds, words)) ??
         unknownVerb(tokens, from, opened.kind, language, starters));
     const to =
       words.isVerbLast && infinitive
@@ -208,10 +217,14 @@ function actAt(
   }
   return (
     finiteAt('present', tokens, index, words, words.subject, words.firstPerson) ??
+    (words.isVerbLast ? finiteAt('shared', tokens, index, words, GERMAN_WE, words.infinitives) : null) ??
     finiteAt('imperative', tokens, index, words, words.listener, words.secondPerson) ??
     imperativeAt(tokens, index, language, starters)
   );
 }
+
+/** "Dann holen wir die Farben morgen." */
+const GERMAN_WE = new Set(['wir']);
 
 function actOf(
   kind: ActKind,
@@ -251,6 +264,7 @@ function finiteAt(
   const isVerbFirst = words.isVerbLast && forms.has(token.bare) && subject.has(tokens[index + 1]?.word ?? '');
   if (isVerbFirst) return split(kind, tokens, index, index, 2, forms, words);
   if (!subject.has(token.word)) return null;
+  if (kind === 'imperative' && SUBORDINATE.has(tokens[index - 1]?.word ?? '')) return null;
   let at = index + 1;
   while (!words.isVerbLast && clitics.has(tokens[at]?.word ?? '') && at < index + 4) at++;
   const verb = forms.get(tokens[at]?.bare ?? '');
@@ -259,6 +273,13 @@ function finiteAt(
     ? split(kind, tokens, index, at, 1, forms, words)
     : finite(kind, tokens, index, at, verb, words);
 }
+
+/** "Before you go" does not tell anybody to go. */
+const SUBORDINATE = new Set(
+  'before after when while as once if unless until where what how that because quand si que avant lorsque comme où'.split(
+    ' ',
+  ),
+);
 
 /**
  * "La cambio mañana", but not "la compra": only at the beginning of a clause, and without words that would
@@ -280,11 +301,11 @@ const BEFORE_CLITIC = new Set('y ya luego mañana hoy después ahora yo te se me
 function imperativeAt(
   tokens: readonly Token[],
   index: number,
-  { acts: words, dates }: Language,
+  { acts: words, dates, code }: Language,
   starters: ReadonlySet<string>,
 ): Act | null {
   const token = tokens[index];
-  if (!token) return null;
+  if (!token || (token.isHyphenated && code === 'en')) return null; // "call-out", but "envoyez-moi"
   const before = tokens[index - 1];
   const isStart =
     before?.stop !== '' ||
@@ -295,7 +316,7 @@ function imperativeAt(
     [1, 2, 3].some(back => isListMark(tokens, index - back, index, words));
   if (!isStart) return null;
   const next = tokens[index + 1]?.word ?? '';
-  if (words.subject?.has(next)) return null;
+  if (words.subject?.has(next) || (code === 'en' && INVERTED.has(next))) return null;
   if (words.isVerbLast && next === 'sie' && words.infinitives.has(token.bare))
     return split('imperative', tokens, index, index, 2, words.infinitives, words);
   const note =
@@ -309,6 +330,9 @@ function imperativeAt(
     ? split('imperative', tokens, index, index, 1, words.imperatives, words)
     : finite('imperative', tokens, index, index, verb, words);
 }
+
+/** "Have we got …?" */
+const INVERTED = new Set('you we they he she'.split(' '));
 
 /** "Next, call them", but not "the next call". */
 function isListMark(tokens: readonly Token[], from: number, to: number, words: Words): boolean {

@@ -459,7 +459,8 @@ class Reader {
     const at = index + lead + weekday.length;
     const relative = relativeAfter.at(this.tokens, at, this.to);
     const anchor = this.mentioned.at(-1);
-    if (relative && anchor && !this.isDayAhead(at + relative.length))
+    const isRelative = relative && this.isEndOfPhrase(at + relative.length); // but "Friday after work"
+    if (isRelative && anchor && !this.isDayAhead(at + relative.length))
       return dayMatch(
         beside(anchor, number, relative.value),
         RANK.date,
@@ -648,7 +649,8 @@ class Reader {
     const tail = hourTails.at(this.tokens, index + length, this.to);
     if (tail && (clock || isLikely))
       return { value: wrapped(hour.value * 60 + tail.value), length: length + tail.length };
-    const join = minuteJoins.at(this.tokens, index + length, this.to);
+    const isRange = BETWEEN.has(this.tokens[index - 1]?.word ?? '');
+    const join = isRange ? null : minuteJoins.at(this.tokens, index + length, this.to);
     const at = index + length + (join?.length ?? 0);
     const minutes = this.tokens[at - 1]?.stop === '' ? this.numberAt(at) : null;
     const hasMinutes =
@@ -717,6 +719,8 @@ class Reader {
   }
 }
 
+/** "Entre cuatro y seis" is two times, "las cuatro y seis" is one. */
+const BETWEEN = new Set(['entre', 'between', 'zwischen']);
 /** Words after a date that are not a noun belonging to it. */
 const FOLLOWS_DATE = new Set(
   'that she they you for and then priya who okay right what where est sera nous vous pour avec donc voilà oui non que con para luego entonces vale tengo ist das wir ich dann und oder'.split(

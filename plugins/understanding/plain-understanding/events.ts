@@ -5,7 +5,7 @@ import { type Clause, clausesOf } from './clauses.ts';
 import { minutesIn, type When, whenOf } from './dates.ts';
 import { isHappening, nounAt, plainWords, titleAround, titleOf } from './event-titles.ts';
 import type { Language } from './languages/language.ts';
-import type { Line, LineContext } from './lines.ts';
+import { type Line, type LineContext, mentionedBefore } from './lines.ts';
 import type { Pacer } from './pacer.ts';
 import { contentOf, nounIn, stemOf } from './task-text.ts';
 import { endsSentence, tokensOf } from './tokens.ts';
@@ -14,6 +14,8 @@ const MAX_EVENTS = 50;
 const MAX_TITLE_CHARS = 80;
 /** Lines before an appointment that are searched for its subject. */
 const TOPIC_LINES = 3;
+/** Lines in which a conversation tells what it is about. */
+const MATTER_LINES = 6;
 /** Lines before a time of day that are searched for its day. */
 const DAY_LINES = 6;
 /** Lines across which mentions are merged into one appointment. */
@@ -108,22 +110,27 @@ class Finder {
   /** "It takes about an hour." */
   private readLength(index: number, { tokens, language, when }: Line, { from, to }: Clause): void {
     const last = this.found.at(-1);
-    if (!last || last.when.minutes !== null || index - (last.lines.at(-1) ?? 0) > 1) return;
+    const isAsked = HOW_LONG.test(this.lines[index - 1]?.segment.text ?? '');
+    if (!last || last.when.minutes !== null || index - (last.lines.at(-1) ?? 0) > (isAsked ? 3 : 1)) return;
     const minutes = minutesIn(tokens, from, to, language, when?.tokens);
     if (minutes !== null) last.when = { ...last.when, minutes };
   }
 
   private readClause(index: number, line: Line, clause: Part, noun: number | null): void {
-    const when = this.whenIn(line, clause, index);
-    if (!when) return;
-    const isPlanned = !isNotPlanned(line, clause, when);
-    const event = isPlanned ? this.eventIn(index, line, clause, noun, when) : null;
+    const mentioned = this.whenIn(line, clause, index);
+    if (!mentioned) return;
+    const slot = this.acceptedIn(index, line, clause, mentioned);
+    const when = slot ?? mentioned;
+    const obstacle = slot ? null : obstacleIn(line, clause, when);
+    const event = obstacle ? null : this.eventIn(index, line, clause, noun, when, slot !== null);
     if (event && !this.isTask(line, clause, event)) this.add(event);
-    if (when.hasDay && isPlanned) this.day = { day: when.day, line: index };
+    if (when.hasDay && obstacle !== 'past') this.day = { day: when.day, line: index };
   }
 
   /** A time of day without a day refers to the day mentioned before. */
-  private whenIn({ tokens, language, segment, mentioned }: Line, { from, to }: Clause, index: number) {
+  private whenIn(line: Line, { from, to }: Clause, index: number) {
+    const { tokens, language, segment } = line;
+    const mentioned = mentionedBefore(line, from, this.context);
     const said = { at: segment.startAt, zone: this.context, mentioned };
     const when = whenOf(tokens, from, to, language, said);
     if (!when?.hasTime || when.hasDay || this.day === null) return when;
@@ -133,7 +140,30 @@ class Finder {
     return inherited && { ...inherited, hasDay: true, isInherited: true };
   }
 
-  private eventIn(index: number, line: Line, clause: Part, noun: number | null, when: When): Found | null {
+  /** "Friday I can squeeze you in at eight." "Perfect.": the time that another offers and the owner accepts. */
+  private acceptedIn(index: number, line: Line, clause: Part, when: When): When | null {
+    if (line.isOwn || !when.hasDay || !when.hasTime || 'isInherited' in when || asksFor(line, clause))
+      return null;
+    const reply = [1, 2].map(ahead => this.lines[index + ahead]).find(next => next?.isOwn);
+    if (!reply || !accepts(reply)) return null;
+    if (!reply.when?.hasDay || reply.when.day === when.day) return when;
+    const or = range(clause.from, clause.to).find(at => OR.has(line.tokens[at]?.word ?? ''));
+    if (or === undefined) return null;
+    const said = { at: line.segment.startAt, zone: this.context, mentioned: line.mentioned };
+    const other = whenOf(line.tokens, or, clause.to, line.language, said);
+    const isMeant = other?.hasDay && other.hasTime && other.day === reply.when.day;
+    return isMeant ? { ...other, tokens: new Set([...when.tokens, ...other.tokens]) } : null;
+  }
+
+  private eventIn(
+    index: number,
+    line: Line,
+    clause: Part,
+    noun: number | null,
+    when: When,
+    isAccepted: boolean,
+  ): Found | null {
+    if (isAccepted) return this.titled(index, line, clause, noun, when, true);
     if (isDeadlineIn(line, clause, when) && !(noun !== null && when.hasTime)) return null;
     const happens = isHappening(line, clause);
     const act = actIn(line, clause, when);
@@ -143,7 +173,10 @@ class Finder {
       hasDay && hasTime
         ? noun !== null || happens || this.isExact(index, clause, when)
         : hasDay
-          ? noun !== null || isNamedDay(line, clause, when) || (happens && isOfSpeakers(line, clause))
+          ? noun !== null ||
+            isNamedDay(line, clause, when) ||
+            isHad(line, clause, when) ||
+            (happens && isOfSpeakers(line, clause))
           : hasTime && (noun !== null || happens);
     if (isEvent) return this.titled(index, line, clause, noun, when);
     const { before } = clause;
@@ -160,14 +193,25 @@ class Finder {
     return this.day?.line === index && isBare(clause, when);
   }
 
-  private titled(index: number, line: Line, clause: Part, noun: number | null, when: When): Found | null {
+  private titled(
+    index: number,
+    line: Line,
+    clause: Part,
+    noun: number | null,
+    said: When,
+    isAccepted = false,
+  ): Found | null {
     if (noun !== null) {
-      const title = titleAround(line, clause, noun, when);
-      return { title, when, hasNoun: true, isBare: false, lines: [index] };
+      const title = titleAround(line, clause, noun, said);
+      return { title, when: this.inEvening(said, title), hasNoun: true, isBare: false, lines: [index] };
     }
-    const own = titleOf(line, clause, when);
+    const when = this.inEvening(said, this.topic?.line === index - 1 ? this.topic.title : '');
+    const { before } = clause;
+    const own =
+      titleOf(line, clause, when) ??
+      (before && isHappening(line, before) ? plainWords(line, before, when) || null : null);
     const isClear = own !== null && contentOf(tokensOf(own), line.language).length >= CLEAR_WORDS;
-    const topic = isClear ? null : this.topicFor(index, line, clause);
+    const topic = isClear ? null : this.topicFor(index, line, clause, isAccepted);
     const named = [own, topic?.title].filter(each => each).join(', ');
     const title = named || plainWords(line, clause, when) || plainWords(line, clause.before, when);
     if (title === '') return null;
@@ -181,15 +225,35 @@ class Finder {
     };
   }
 
+  /** "The concert is at eight." */
+  private inEvening(when: When, title: string): When {
+    const { day, minute } = this.context.wallTime(when.at);
+    const isOpen = when.hasTime && !when.hasPart && minute >= 6 * 60 && minute <= 11 * 60;
+    return isOpen && IN_EVENING.test(title)
+      ? { ...when, at: this.context.instantOf({ day, minute: minute + 12 * 60 }) }
+      : when;
+  }
+
   /** The event mentioned last, otherwise the thing mentioned last. */
-  private topicFor(index: number, line: Line, { from }: Part): Topic | null {
+  private topicFor(index: number, line: Line, { from }: Part, isAccepted: boolean): Topic | null {
     if (this.topic && index - this.topic.line <= TOPIC_LINES) return this.topic;
+    const matter = isAccepted ? this.matter() : null;
+    if (matter) return matter;
     const own = from > 0 && line.when && titleOf(line, { from: 0, to: from }, line.when, TOPIC_WORDS);
     if (own && isThing(own, line)) return { title: own, line: index };
     const previous = this.lines[index - 1];
     const noun = previous && nounIn(previous, this.context);
     if (noun) return { title: noun, line: index - 1 };
     return own ? { title: own, line: index } : null;
+  }
+
+  /** What the owner called about: the first thing that the owner mentions. */
+  private matter(): Topic | null {
+    for (const [at, line] of this.lines.slice(0, MATTER_LINES).entries()) {
+      const noun = line.isOwn ? nounIn(line, this.context) : null;
+      if (noun) return { title: noun, line: at };
+    }
+    return null;
   }
 
   /** A task of the owner on that day. */
@@ -254,6 +318,8 @@ class Finder {
   }
 }
 
+const HOW_LONG = /(?<!\p{L})(?:how long|wie lange|combien de temps|cuánto (?:tiempo|dura|tarda))(?!\p{L})/iu;
+
 /** "At half past two." */
 function isBare({ from, to }: Clause, when: When): boolean {
   let others = 0;
@@ -279,8 +345,12 @@ function stemsOf(text: string, language: Language): ReadonlySet<string> {
 /** A promise or a request with that date. */
 function actIn({ acts }: Line, { from, to }: Clause, when: When): boolean {
   return acts.some(
-    ({ index, kind }) =>
-      index >= from && index < to && !STATEMENTS.has(kind) && [...when.tokens].some(at => at > index),
+    ({ index, kind, verb }) =>
+      index >= from &&
+      index < to &&
+      !STATEMENTS.has(kind) &&
+      !(kind === 'reminder' && verb === null) &&
+      [...when.tokens].some(at => at > index),
   );
 }
 /** In languages that omit subjects, "the plumber comes" counts as one of these. */
@@ -294,10 +364,76 @@ function startsWithCopula({ tokens, language }: Line, { from, to }: Clause): boo
 }
 
 /** "We fly", "on emménage", "llegamos". */
-function isOfSpeakers({ tokens }: Line, { from, to }: Clause): boolean {
-  return tokens.slice(from, to).some(({ word }) => SPEAKERS.has(word) || /.{3}mos$/.test(word));
+function isOfSpeakers({ tokens, language }: Line, { from, to }: Clause): boolean {
+  const said = tokens.slice(from, to);
+  if (said.some(({ word }) => SPEAKERS.has(word) || /.{3}mos$/.test(word))) return true;
+  const whose = said.findIndex(({ word }) => WHOSE.has(word));
+  const near = range(from + whose + 2, Math.min(to, from + whose + 4));
+  return whose >= 0 && near.some(at => language.acts.happenings.at(tokens, at, to) !== null);
 }
-const SPEAKERS = new Set('i we wir ich je on nous nos me'.split(' '));
+/** "My mum's coming on Friday." */
+const WHOSE = new Set('my our mein meine unser unsere mon ma mes notre mi mis nuestra nuestro'.split(' '));
+const SPEAKERS = new Set(
+  'i we wir ich je on nous nos me my our mein meine unser unsere mon ma mes notre mi mis nuestra nuestro'.split(
+    ' ',
+  ),
+);
+
+/** "She has a recital on Friday", "ich hab Dienstag Training", "tengo dentista el martes". */
+function isHad({ tokens, language }: Line, { from, to }: Clause, when: When): boolean {
+  const having = HAVING[language.code];
+  const at = range(from, to).find(each => having?.has(tokens[each]?.word ?? ''));
+  if (at === undefined) return false;
+  const end = Math.min(to, at + 1 + HAD_WORDS);
+  const said = range(at + 1, end).flatMap(each => (when.tokens.has(each) ? [] : (tokens[each] ?? [])));
+  if (said.some(({ word }) => NOT_HAD.test(word))) return false;
+  return contentOf(said, language).length > 0 && range(at + 1, end + 1).some(each => when.tokens.has(each));
+}
+const HAD_WORDS = 6;
+const HAVING: Readonly<Record<string, ReadonlySet<string>>> = {
+  en: new Set('has have'.split(' ')),
+  de: new Set('hab habe hat haben'.split(' ')),
+  fr: new Set('ai a avons'.split(' ')),
+  es: new Set('tengo tiene tenemos'.split(' ')),
+};
+/** Not on a day, or nothing that takes place: "time", "to", participles. */
+const NOT_HAD =
+  /^(?:to|que|à|zu|time|free|off|work|question|problem|idea|headache|cold|fever|money|days?|been|done|got|frei|zeit|lust|hunger|geld|frage|urlaub|ge\p{Ll}+t|ge\p{Ll}+en|temps|libre|faim|besoin|envie|tiempo|hambre|ganas|fun|\p{Ll}+é|\p{Ll}+ed)$/u;
+
+/** "Can you send it on Friday at four?" is a task. */
+function asksFor({ acts }: Line, { from, to }: Clause): boolean {
+  return acts.some(
+    ({ kind, index, verb }) =>
+      index >= from && index < to && ASKING.has(kind) && verb !== null && !VISITS.has(verb.infinitive),
+  );
+}
+const ASKING: ReadonlySet<ActKind> = new Set(['request', 'imperative', 'reminder']);
+const VISITS = new Set(
+  'come see meet do make kommen vorbeikommen sehen treffen venir passer voir pasar ver'.split(' '),
+);
+
+/** "That works", "passt", "ça m'arrange", and no refusal. */
+function accepts({ tokens, language: { acts: words } }: Line): boolean {
+  const end = tokens.findIndex(endsSentence);
+  const first = tokens.slice(0, Math.min(end < 0 ? tokens.length : end + 1, ANSWER_WORDS));
+  if (first.some(({ word }) => words.negations.has(word) || /n't$/.test(word))) return false;
+  if (words.refusals.at(tokens, 0)) return false;
+  return words.yes.at(tokens, 0) !== null || first.some(({ bare }) => SUITS.has(bare));
+}
+const ANSWER_WORDS = 8;
+const SUITS = new Set(
+  'works suits fine perfect lovely great good passt gut perfekt super prima convient arrange parfait va bien perfecto genial vale'.split(
+    ' ',
+  ),
+);
+const OR = new Set('or oder ou o'.split(' '));
+/** Takes place in the evening, where only the hour is told. */
+const IN_EVENING =
+  /(?:abend|evening|dinner|party|konzert|concert|concierto|theat|kino|cinema|gig|soirée|apéro|dîner|cena|fiesta|pub|drinks|spectacle|raclette|oper(?!ation))/iu;
+
+function range(from: number, to: number): number[] {
+  return Array.from({ length: Math.max(0, to - from) }, (_, place) => from + place);
+}
 
 /**
  * Said by the owner or a known person, or to an owner who takes part; excludes television in the background.
@@ -309,24 +445,30 @@ function isHeardIn(lines: readonly Line[], index: number, { people }: LineContex
   return isTalk && [1, -1].some(step => lines[index + step]?.isOwn);
 }
 
-/** Conditions, past events and negations. */
-function isNotPlanned(
-  { tokens, language: { acts: words } }: Line,
-  { from, to }: Clause,
-  when: When,
-): boolean {
+/** What keeps a clause from being an appointment: conditions and reported speech, or past events and negations. */
+function obstacleIn(line: Line, { from, to }: Clause, when: When): 'past' | 'open' | null {
+  const {
+    tokens,
+    segment,
+    language: { acts: words },
+  } = line;
+  const isReminder = REMINDED.test(segment.text.slice(tokens[from]?.start, tokens[to - 1]?.end));
+  let isOpen = false;
   for (let at = from; at < to; at++) {
     const word = tokens[at]?.word ?? '';
     const isMoved = MOVED.has(tokens[at + 1]?.word ?? '');
-    if (words.negations.has(word) || /n't$/.test(word)) return true;
-    if (words.over.has(word) && !isMoved) return true;
-    if (PAST.test(word) && PRONOUNS.has(tokens[at - 1]?.word ?? '')) return true;
+    if ((words.negations.has(word) || /n't$/.test(word)) && !isReminder) return 'past';
+    if (words.over.has(word) && !isMoved) return 'past';
+    if (PAST.test(word) && PRONOUNS.has(tokens[at - 1]?.word ?? '')) return 'past';
+    if (words.cancels.at(tokens, at, to)) return 'past';
     const isDated = when.tokens.has(at + 1); // "say Thursday"
-    if (words.noPlanBefore.at(tokens, at, to) && !isDated) return true;
-    if (words.cancels.at(tokens, at, to)) return true;
+    isOpen ||= words.noPlanBefore.at(tokens, at, to) !== null && !isDated;
   }
-  return false;
+  return isOpen ? 'open' : null;
 }
+/** "Don't forget that Mum is coming on Friday." */
+const REMINDED =
+  /(?<!\p{L})(?:do(?:n't|n’t| not) forget|n['’]oubli\p{L}+ pas|vergiss\p{L}* (?:bitte )?nicht|nicht vergessen|no (?:te |se |os )?(?:te )?olvid\p{L}+)(?!\p{L})/iu;
 /** "It's been moved to the nineteenth." */
 const MOVED = new Set(
   'moved planned scheduled booked set put pushed changed postponed brought verlegt verschoben geplant'.split(

@@ -20,7 +20,7 @@ export interface Line {
   stems: ReadonlySet<string>;
   /** The time that the line as a whole mentions. */
   when: When | null;
-  /** Days mentioned up to its end, oldest first. */
+  /** Days mentioned before it, oldest first. */
   mentioned: readonly string[];
 }
 
@@ -55,14 +55,27 @@ export async function readLines(
     const tokens = language.contractions ? withApostrophes(read, language.contractions, language) : read;
     const said = { at: segment.startAt, zone: context, mentioned };
     const when = whenOf(tokens, 0, tokens.length, language, said);
-    if (when) mentioned = [...mentioned, ...when.days].slice(-MAX_MENTIONED);
     const acts = actsIn(tokens, language, starters);
     const undated = tokens.filter((_, at) => !when?.tokens.has(at));
     const stems = new Set(contentOf(undated, language).map(stemOf));
     lines.push({ segment, isOwn: isOwnOf(segment), tokens, language, acts, stems, when, mentioned });
+    if (when) mentioned = [...mentioned, ...when.days].slice(-MAX_MENTIONED);
   }
   return lines;
 }
+
+/** Days mentioned before a word of the line. */
+export function mentionedBefore(
+  { tokens, language, segment, when, mentioned }: Line,
+  to: number,
+  zone: LineContext,
+): readonly string[] {
+  if (when === null || to === 0) return mentioned;
+  const from = Math.max(0, to - MAX_TOKENS_BEFORE);
+  const own = whenOf(tokens, from, to, language, { at: segment.startAt, zone, mentioned });
+  return own ? [...mentioned, ...own.days] : mentioned;
+}
+const MAX_TOKENS_BEFORE = 80;
 
 /** If nobody is known to be the owner and only one person speaks, that person counts as the owner. */
 function ownerIn(transcript: readonly SpokenSegment[]): (segment: SpokenSegment) => boolean {

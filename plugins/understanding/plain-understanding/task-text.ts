@@ -3,7 +3,7 @@ import type { UnderstandingContext } from '../../../core/contract/plugin.ts';
 import type { Act } from './acts.ts';
 import type { Language } from './languages/language.ts';
 import type { Line } from './lines.ts';
-import type { Token } from './tokens.ts';
+import { sentenceStart, type Token, tokensOf } from './tokens.ts';
 
 const MAX_WORDS = 14;
 const MAX_CHARS = 200;
@@ -46,7 +46,10 @@ export function describe(
   const other = listenerOf(lines, index, names);
   const speaker = nameOf(line.segment.speaker, names);
   const isAsked = !line.isOwn;
-  const isInflected = act.kind === 'present' || act.kind === 'imperative';
+  const isInflected =
+    act.kind === 'present' ||
+    act.kind === 'imperative' ||
+    (act.kind === 'shared' && act.verbAt !== null && act.verbAt < act.from); // "holen wir"
   const pieces: Piece[] = [];
   const from: number[] = [];
   let isVague = false;
@@ -90,7 +93,9 @@ export function describe(
     const isPronoun =
       words.pronouns.has(token.word) && (isPrefield || !isDeterminer(tokens, at, act.to, language));
     if (isPronoun && !hasObject && words.personal.has(token.word)) {
-      pieces.push({ text: token.text, at }); // a thing never replaces a pronoun for a person
+      const named = personFor(lines, index, act, token.word, names);
+      if (named) from.push(named.line);
+      pieces.push(named ? { text: named.text, at: null } : { text: token.text, at }); // never a thing
       hasObject = true;
       continue;
     }
@@ -110,6 +115,20 @@ export function describe(
     if (!language.stopWords.has(token.word)) hasObject ||= at !== act.verbAt;
     pieces.push(mine ? { text: mine, at: null } : { text: token.text, at });
   }
+  const dative = words.isVerbLast ? undefined : clitics.find(at => DATIVES.has(tokens[at]?.word ?? ''));
+  const receiver =
+    dative === undefined || !line.isOwn
+      ? null
+      : personFor(lines, index, act, tokens[dative]?.word ?? '', names);
+  if (isTopicOmitted(act, line) && !hasObject) {
+    const noun = antecedentOf(lines, index, act.index, names);
+    if (noun) {
+      while (words.prepositions.has(pieces.at(-1)?.text ?? '')) pieces.pop(); // "gleich mit"
+      pieces.push({ text: noun.text, at: null });
+      from.push(noun.line);
+      hasObject = true;
+    }
+  }
   if (hasObjectClitic && !hasObject) {
     const noun = antecedentOf(lines, index, act.index, names);
     if (noun) {
@@ -117,6 +136,10 @@ export function describe(
       from.push(noun.line);
     } else isVague = true;
     hasObject = true;
+  }
+  if (receiver) {
+    pieces.push({ text: `${language.code === 'es' ? 'a' : 'à'} ${receiver.text}`, at: null });
+    from.push(receiver.line);
   }
   if (words.isVerbLast && act.verb && act.verbAt !== null && isInflected)
     pieces.push({ text: act.verb.infinitive, at: null });
@@ -133,6 +156,59 @@ export function describe(
   if (act.verb === null && objects.length < 2) return null;
   return { text, from, isVague: isVague || objects.length === 0 };
 }
+
+/** "Schick ich dir morgen": what was mentioned last is left out. */
+function isTopicOmitted({ kind, index, verbAt }: Act, { tokens, language }: Line): boolean {
+  const isFirst = verbAt === index && sentenceStart(tokens, index) === index;
+  return language.acts.isVerbLast && kind === 'present' && isFirst;
+}
+
+/** French and Spanish pronouns for somebody to whom something is given or said. */
+const DATIVES = new Set(['lui', 'le']);
+const MALE = new Set(['him', 'ihn', 'ihm']);
+const FEMALE = new Set(['her', 'ihr']);
+
+/** "Ask your dad." "I'll give him a call": the person who was mentioned last. */
+function personFor(
+  lines: readonly Line[],
+  index: number,
+  act: Act,
+  pronoun: string,
+  { owner, people }: Names,
+): { text: string; line: number } | null {
+  for (let at = index; at >= Math.max(0, index - ANTECEDENT_LINES); at--) {
+    const line = lines[at];
+    if (!line) continue;
+    const to = at === index ? act.index : line.tokens.length;
+    for (let place = to - 1; place >= 0; place--) {
+      const text = personAt(line, place, people);
+      const isSelf = text === owner || text === line.segment.speaker;
+      const isOther =
+        (MALE.has(pronoun) && WOMEN.test(text ?? '')) || (FEMALE.has(pronoun) && MEN.test(text ?? ''));
+      if (text !== null && !isSelf && !isOther) return { text, line: at };
+    }
+  }
+  return null;
+}
+
+function personAt({ tokens, language, isOwn }: Line, at: number, people: readonly string[]): string | null {
+  const token = tokens[at];
+  if (!token) return null;
+  const lead = tokens[at - 1];
+  if (lead?.stop === '' && KIN.test(token.word) && WHOSE.test(lead.word)) {
+    const mine = isOwn ? undefined : language.acts.yours.get(lead.word);
+    const isTheirs = !isOwn && mine === undefined; // "my dad" of another speaker
+    return isTheirs ? null : `${mine ?? lead.word} ${token.text}`;
+  }
+  return people.find(name => tokensOf(name)[0]?.word === token.word) ?? null;
+}
+const WHOSE = /^(?:my|your|our|mein\p{L}*|dein\p{L}*|unser\p{L}*|mon|ma|ton|ta|mi|tu)$/u;
+const MEN =
+  /(?<!\p{L})(?:dad|father|brother|son|husband|boyfriend|uncle|grandpa|grandad|nephew|boss|landlord|vater|papa|bruder|sohn|mann|freund|onkel|opa|neffe|chef)$/u;
+const WOMEN =
+  /(?<!\p{L})(?:mum|mom|mother|sister|daughter|wife|girlfriend|aunt|grandma|gran|nan|niece|landlady|mutter|mama|schwester|tochter|frau|freundin|tante|oma|nichte|chefin)$/u;
+const KIN =
+  /^(?:dad|father|brother|son|husband|boyfriend|uncle|grandpa|grandad|nephew|boss|landlord|mum|mom|mother|sister|daughter|wife|girlfriend|aunt|grandma|gran|nan|niece|landlady|cousin|friend|mate|neighbour|neighbor|doctor|colleague|accountant|vater|papa|bruder|sohn|mann|freund|onkel|opa|neffe|chef|mutter|mama|schwester|tochter|frau|freundin|tante|oma|nichte|chefin|nachbar|nachbarin|kollege|kollegin|père|frère|fils|mari|copain|oncle|papi|mère|sœur|soeur|fille|femme|copine|mamie|voisin|voisine|patron|patronne|cousine|ami|amie|padre|papá|hermano|hijo|marido|novio|tío|abuelo|madre|mamá|hermana|hija|mujer|novia|tía|abuela|vecino|vecina|jefe|jefa|primo|prima|amigo|amiga)$/u;
 
 /** "I'll tell you": nobody could tell later what it was. */
 const TALK = new Set('tell say show sagen zeigen dire montrer decir enseñar'.split(' '));
@@ -213,7 +289,9 @@ function reflexive(
 ): string {
   const before = tokens[(verbAt ?? 0) - 1]?.word;
   if (code !== 'fr' || kind !== 'present') return infinitive;
-  return before === "m'" ? `m'${infinitive}` : before === 'me' ? `me ${infinitive}` : infinitive;
+  if (before !== "m'" && before !== 'me') return infinitive;
+  const plain = infinitive.replace(/^(?:s'|se )/, '');
+  return before === "m'" ? `m'${plain}` : `me ${plain}`;
 }
 
 function infinitiveFor(tokens: readonly Token[], { verb, verbAt }: Act): string | null {
@@ -278,8 +356,9 @@ function lastNoun(
   const known = new Set([owner, ...people].map(name => name.toLowerCase()));
   const isNoun = (at: number) => {
     const token = tokens[at];
-    if (!token || when?.tokens.has(at) || stopWords.has(token.word) || acts.fillers.has(token.word))
-      return false;
+    if (!token || when?.tokens.has(at)) return false;
+    const isEmpty = stopWords.has(token.word) || acts.fillers.has(token.word);
+    if (isEmpty && !(token.isHyphenated && !acts.isVerbLast)) return false;
     if (known.has(token.word) || acts.pronouns.has(token.word)) return false;
     return !acts.isVerbLast || token.text !== token.word;
   };
@@ -302,7 +381,12 @@ function lastNoun(
         !isNamed || lead.word === 'her' || lead.word === 'his' || OTHERS.has(lead.word) ? tokens[at] : lead;
       const beforeLead = tokens[at - 2]?.word ?? '';
       candidates.push({
-        text: segment.text.slice(first?.start, last.end),
+        text: segment.text
+          .slice(first?.start, last.end)
+          .replace(/['’]s$/, '') // "the number's on the sheet"
+          .replace(/^\p{Lu}/u, letter =>
+            acts.determiners.has(first?.word ?? '') ? letter.toLowerCase() : letter,
+          ),
         isObject:
           !acts.prepositions.has(beforeLead) &&
           !COPULAS.has(beforeLead) &&

@@ -6,7 +6,7 @@ import type { UnderstandingContext, UnderstoodTask } from '../../../core/contrac
 import type { Act } from './acts.ts';
 import { type When, whenOf } from './dates.ts';
 import type { Language } from './languages/language.ts';
-import type { Line } from './lines.ts';
+import { type Line, mentionedBefore } from './lines.ts';
 import type { Pacer } from './pacer.ts';
 import { contentOf, describe, describeLine, nounIn, sharesContent, stemOf } from './task-text.ts';
 import { sentenceEnd, sentenceStart, type Token, tokensOf, withoutAccents } from './tokens.ts';
@@ -108,6 +108,7 @@ class Finder {
     this.cancelAt(index, line);
     let hasAct = false;
     for (const [place, act] of line.acts.entries()) {
+      if (line.isOwn && this.datesLast(index, line, place, act)) continue;
       const task = line.isOwn
         ? this.ownTask(index, line, place, act)
         : this.askedTask(index, line, place, act);
@@ -120,8 +121,18 @@ class Finder {
     }
   }
 
+  /** "I'll book the room. Let me do that this week." */
+  private datesLast(index: number, line: Line, place: number, act: Act): boolean {
+    const last = this.found.at(-1);
+    const said = line.segment.text.slice(line.tokens[act.index]?.start, line.tokens[act.to - 1]?.end);
+    if (place === 0 || !last?.lines.includes(index) || !DO_IT.test(said.slice(0, DO_IT_CHARS))) return false;
+    const due = this.dueIn(line, place, act);
+    if (due) last.due = combined(due, last.due);
+    return due !== null;
+  }
+
   private ownTask(index: number, line: Line, place: number, act: Act): Found | null {
-    if (isNoPlan(line, act)) return null;
+    if (isNoPlan(line, act) || isNoting(line, act)) return null;
     const echo = this.repeatedTask(index, line, place, act);
     if (echo) return echo;
     switch (act.kind) {
@@ -133,11 +144,11 @@ class Finder {
           return this.build(index, line, place, act, true, true);
         return this.build(index, line, place, act, act.verb?.isWeak === true && !act.verb.isUnknown);
       case 'wish':
-        if (isNoting(line, act)) return null;
         return this.isMemo && act.verb?.isWeak === false
           ? this.build(index, line, place, act, false)
           : (this.build(index, line, place, act, true) ?? this.metNeed(index, line, place, act));
       case 'shared':
+        if (this.isMemo && act.verb?.isWeak === false) return this.build(index, line, place, act, false);
         return this.isTakenByAnother(index) ? null : this.sharedTask(index, line, place, act);
       case 'present':
         if (isEmphatic(line, act) || this.isShared(index))
@@ -250,7 +261,9 @@ class Finder {
     const isVague = act.verb?.isState || (!isPolite && act.verb?.isWeak) || isPermission(line, act);
     const task = this.build(index, line, place, act, isAtOnce || (isVague ?? false), isAtOnce);
     if (!task) return null;
-    const isAnswer = said !== undefined && answer !== 'other' && said.tokens.length <= ECHO_WORDS * 2;
+    const isOther = said?.acts.some(own => isOfOther(said, own, act));
+    const isAnswer =
+      said !== undefined && !isOther && answer !== 'other' && said.tokens.length <= ECHO_WORDS * 2;
     const due = isAnswer ? combined(said.when, task.due) : task.due;
     if (due === null && (answer !== 'yes' || !isPolite)) return null;
     return reply === null ? task : { ...task, due, lines: [...task.lines, reply] };
@@ -302,9 +315,13 @@ class Finder {
   private neededTask(index: number, line: Line): Found | null {
     const before = this.lines[index - 1];
     const { musts } = line.language.acts;
-    if (!before || before.isOwn || !before.tokens.some((_, at) => musts.at(before.tokens, at))) return null;
+    if (!before || before.isOwn) return null;
+    const isOpen = before.tokens.some(
+      (_, at) => isUndone(before.tokens, at) || (before.when !== null && musts.at(before.tokens, at)),
+    );
+    if (!isOpen) return null;
     const [text, previous] = [describeLine(before, line, this.context), this.lines[index - 2]];
-    if (!text || !before.when) return null;
+    if (!text) return null;
     const isContinued =
       previous !== undefined && before.language.acts.pronouns.has(before.tokens[0]?.word ?? '');
     const noun = isContinued ? nounIn(previous, this.context) : null;
@@ -389,7 +406,8 @@ class Finder {
     if (after?.hasDay) return after;
     const all = this.whenIn(line, earliest, to);
     if (all?.hasDay) return all;
-    if (after || all) return after ?? all;
+    if (after) return after;
+    if (all && !this.isApart(line, all, begin)) return all;
     const isLast = place === line.acts.length - 1;
     const end = Math.min(sentenceEnd(tokens, to), this.clauseEnd(line, to));
     return isLast && end - to <= DATE_WORDS_BEFORE ? this.whenIn(line, to, end) : null;
@@ -405,9 +423,21 @@ class Finder {
     return tokens.length;
   }
 
+  /** "I wake up at four, I should sleep more": another statement stands between. */
+  private isApart({ tokens, language }: Line, when: When, begin: number): boolean {
+    const last = Math.max(-1, ...[...when.tokens].filter(at => at < begin));
+    if (last < 0) return false;
+    const between = range(last + 1, begin);
+    return between.some(at => tokens[at]?.stop !== '' || language.acts.clauseStarts.at(tokens, at, begin));
+  }
+
   private whenIn(line: Line, from: number, to: number): When | null {
     return whenOf(line.tokens, from, to, line.language, {
-      ...{ at: line.segment.startAt, zone: this.context, mentioned: line.mentioned },
+      ...{
+        at: line.segment.startAt,
+        zone: this.context,
+        mentioned: mentionedBefore(line, from, this.context),
+      },
     });
   }
 
@@ -424,16 +454,32 @@ class Finder {
     const isAbout = said.some(({ word }) => word === 'about' || word === 'wegen');
     if (line.when?.hasDay && !isAbout && said.some(({ bare }) => OCCASION.test(bare))) return line.when;
     const { acts: words } = line.language;
-    if (act.verb && words.carrying.has(act.verb.infinitive)) {
+    const isDish = said.some(({ bare }) => DISH.test(bare));
+    if (act.verb && (words.carrying.has(act.verb.infinitive) || isDish)) {
       const earlier = range(Math.max(0, index - APPOINTMENT_LINES), index + 1).reverse();
       const times = earlier.flatMap(at => this.lines[at]?.when ?? []);
       const appointment = times.find(({ hasDay }) => hasDay) ?? times.find(({ hasTime }) => hasTime);
       if (appointment) return appointment;
     }
     if (act.kind === 'open' && line.when?.hasDay) return line.when;
+    const told = this.dueOfAnswer(line, act);
+    if (told) return told;
+    const asked = this.lines[index - 1];
+    const isAnswer = line.isOwn && asked !== undefined && !asked.isOwn && asked.when?.hasDay === true;
+    if (isAnswer && act.kind !== 'offer' && !isPastTalk(asked) && sharesContent(line, asked))
+      return asked.when;
     const previous = this.found.at(-1);
     const isAddition = act.index > 0 && act.index <= 2 && AND.has(line.tokens[act.index - 1]?.word ?? '');
     return isAddition && previous?.lines.includes(index - 1) ? previous.due : null;
+  }
+
+  /** "I'll have to ask my boss, I'll let you know by Friday." */
+  private dueOfAnswer(line: Line, act: Act): When | null {
+    const place = line.acts.indexOf(act);
+    const next = line.acts[place + 1];
+    if (!next || place < 0 || !line.when?.hasDay) return null;
+    const said = line.segment.text.slice(line.tokens[next.index]?.start, line.tokens[next.to - 1]?.end);
+    return ANSWERS.test(said) ? this.dueIn(line, place + 1, next) : null;
   }
 
   /** The line in which the owner answers. */
@@ -548,6 +594,16 @@ class Finder {
   }
 }
 
+/** "The invoice wants paying", "the hedge needs cutting". */
+function isUndone(tokens: readonly Token[], at: number): boolean {
+  return UNDONE.has(tokens[at]?.word ?? '') && /.{2}ing$/.test(tokens[at + 1]?.word ?? '');
+}
+const UNDONE = new Set('want wants need needs'.split(' '));
+
+function isPastTalk({ tokens, language: { acts: words } }: Line): boolean {
+  return tokens.some(({ word }) => words.over.has(word));
+}
+
 /** A reply that begins with one of these is not a promise. */
 const CONDITIONS = new Set('if unless wenn falls'.split(' '));
 /** Begin a clause about a thing: "it runs out". */
@@ -558,6 +614,26 @@ const AND = new Set(['and', 'und', 'et', 'y']);
 /** A present is bought by the day, whenever that is named: "a present for Mum, she turns seventy on the twentieth". */
 const OCCASION =
   /(?:birthday|wedding|anniversary|graduation|christening|geburtstag|hochzeit|jubilaum|taufe|anniversaire|mariage|bapteme|cumpleanos|boda|aniversario|bautizo)/;
+/** Food that is made for an occasion. */
+const DISH =
+  /^(?:cakes?|desserts?|puddings?|salads?|cookies|brownies|muffins|pies?|trifle|quiche|lasagn[ea]|casserole|\p{Ll}*kuchen|\p{Ll}*salat|nachtisch|torte|gateau|tarte|salade|postre|tarta|ensalada|empanadas?|pastel)$/u;
+/** "I'll let you know by Friday" dates what has to be asked before. */
+const ANSWERS =
+  /(?<!\p{L})(?:let (?:you|him|her|them) know|get back to (?:you|him|her|them)|sag\p{L}* (?:dir|ihnen|euch)|geb\p{L}* (?:dir|ihnen|euch) bescheid|meld\p{L}* mich|(?:te|vous) (?:dis|redis|dirai|tiens au courant)|(?:te|le|os) (?:digo|aviso|diré))(?!\p{L})/iu;
+/** "You'll need to fast." "Okay, I'll get the vitamins tonight": the owner speaks of another thing. */
+function isOfOther({ tokens, language, when }: Line, own: Act, { verb }: Act): boolean {
+  if (!OWN.has(own.kind) || own.verb === null || own.verb.infinitive === verb?.infinitive) return false;
+  const said = tokens.slice(Math.min(own.index, own.prefieldFrom), own.to);
+  if (said.some(({ word }) => language.acts.pronouns.has(word) && !language.acts.determiners.has(word)))
+    return false;
+  const verbs = new Set([own.verb.infinitive, tokens[own.verbAt ?? -1]?.word]);
+  const told = tokens.slice(own.from, own.to).filter((_, at) => !when?.tokens.has(own.from + at));
+  return (
+    contentOf(told, language).some(word => !verbs.has(word)) && !said.some(({ bare }) => OBJECTS.has(bare))
+  );
+}
+/** Romance pronouns that are articles as well, before a verb. */
+const OBJECTS = new Set('los las les lo'.split(' '));
 /** "Do it before Thursday" is of what was promised just before. */
 const DO_IT =
   /(?<!\p{L})(?:do (?:it|that|so)|get (?:it|that) done|mach(?:en Sie)? (?:es|das)|erledig\p{L}* (?:es|das)|(?:fais|faites)[- ](?:le|la|ça)|hazlo|h[aá]galo)(?!\p{L})/iu;
@@ -623,11 +699,18 @@ const PRESENCE = new Set(
   'see sleep eat drink sit sehen schlafen essen trinken voir dormir manger boire ver comer beber'.split(' '),
 );
 
-/** "Let me write that down." */
-function isNoting({ tokens }: Line, { from, to, verb }: Act): boolean {
-  return NOTING.has(verb?.infinitive ?? '') && tokens.slice(from, to).some(({ word }) => word === 'down');
+/** "Let me write that down", "das trag ich mir ein", "je le note": the note itself is no task. */
+function isNoting({ tokens, segment }: Line, { index, from, to, verb, prefieldFrom }: Act): boolean {
+  const infinitive = verb?.infinitive ?? '';
+  if (NOTED.has(infinitive)) return true;
+  if (!NOTING.has(infinitive)) return false;
+  const said = segment.text.slice(tokens[Math.min(index, prefieldFrom)]?.start, tokens[to - 1]?.end);
+  return tokens.slice(from, to).some(({ word }) => word === 'down') || NOTEBOOK.test(said);
 }
-const NOTING = new Set('write put note'.split(' '));
+const NOTED = new Set('aufschreiben notieren vormerken noter apuntar anotar'.split(' '));
+const NOTING = new Set('write put note pop add stick make eintragen'.split(' '));
+const NOTEBOOK =
+  /(?<!\p{L})(?:(?:in|on) (?:my|the|our) (?:phone|diary|calendar|notebook|planner|book)|a note|mir|uns)(?!\p{L})/iu;
 
 /** "Come to dinner on Sunday" is an appointment as well. */
 function isInvitation({ verb }: Act): boolean {
@@ -636,8 +719,11 @@ function isInvitation({ verb }: Act): boolean {
 const COMING = new Set('come see meet kommen sehen treffen venir voir ver'.split(' '));
 
 /** "Yo hago el postre": a speaker who says "yo" takes the task on. */
-function isEmphatic({ tokens, language: { acts: words } }: Line, { index, verb }: Act): boolean {
-  const hasSubject = [1, 2].some(back => words.emphatic.at(tokens, index - back, index + 1) !== null);
+function isEmphatic({ tokens, language: { acts: words } }: Line, { index, verb, verbAt }: Act): boolean {
+  const isBehind =
+    verbAt !== null && tokens[verbAt]?.stop === '' && words.emphatic.at(tokens, verbAt + 1, verbAt + 2);
+  const hasSubject =
+    isBehind || [1, 2].some(back => words.emphatic.at(tokens, index - back, index + 1) !== null);
   return hasSubject && verb !== null && !verb.isState;
 }
 
@@ -678,6 +764,8 @@ function isPermission({ tokens }: Line, { kind, index, from }: Act): boolean {
   );
 }
 const CAN = new Set('can kannst können könnt'.split(' '));
+/** What the owner is going to do. */
+const OWN: ReadonlySet<Act['kind']> = new Set(['promise', 'wish', 'present']);
 const REQUESTS: ReadonlySet<Act['kind']> = new Set(['request', 'reminder', 'imperative', 'open', 'shared']);
 /** Verbs of necessity without a person. */
 const NEEDS: ReadonlySet<Act['kind']> = new Set(['open', 'shared', 'promise', 'wish']);
@@ -703,13 +791,17 @@ const HESITATIONS = new Set('oh ah um uh er hm hmm äh ähm euh eh well na ach'.
 
 const OPENED: ReadonlySet<Act['kind']> = new Set(['request', 'promise', 'offer']);
 
+/** The speaker's own words go on: "they said Monday, so I'll call them". */
+const RESUMES = new Set('so but aber also deshalb mais donc pero'.split(' '));
+
 /** Conditions, wishes, reported speech, questions, past events and negations. */
 function isNoPlan({ tokens, language }: Line, { kind, index, from, to, verbAt, prefieldFrom }: Act): boolean {
   const { acts: words } = language;
   const sentence = sentenceStart(tokens, index);
   const earliest = Math.max(sentence, index - BEFORE_WORDS);
   let resumed = earliest;
-  for (let at = earliest; at < index; at++) if (words.yes.at(tokens, at)) resumed = at;
+  for (let at = earliest; at < index; at++)
+    if (words.yes.at(tokens, at) || RESUMES.has(tokens[at]?.word ?? '')) resumed = at;
   for (let at = resumed; at < Math.max(index + 1, from); at++)
     if (words.noPlanBefore.at(tokens, at) && !(OPENED.has(kind) && at >= index)) return true;
   if (

@@ -12,6 +12,8 @@ export interface Token {
   end: number;
   /** Punctuation after it: ends a sentence, a question or a part of a sentence. */
   stop: '' | ',' | '.' | '?';
+  /** A hyphen joins it to the next: "call-out". */
+  isHyphenated?: boolean;
 }
 
 const PIECE = /[\p{L}\p{M}\p{N}]+(?:['’:][\p{L}\p{M}\p{N}]+)*/gu;
@@ -28,8 +30,11 @@ export function tokensOf(text: string): Token[] {
     if (elided !== '') tokens.push(tokenOf(elided, index));
     tokens.push(tokenOf(piece.slice(elided.length), index + elided.length));
   }
-  for (const [index, token] of tokens.entries())
-    token.stop = stopIn(text.slice(token.end, tokens[index + 1]?.start), tokens, index);
+  for (const [index, token] of tokens.entries()) {
+    const between = text.slice(token.end, tokens[index + 1]?.start);
+    token.stop = stopIn(between, tokens, index);
+    token.isHyphenated = between === '-' && index + 1 < tokens.length;
+  }
   return tokens;
 }
 

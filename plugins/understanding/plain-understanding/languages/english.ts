@@ -52,6 +52,12 @@ const verbs = new Map<string, Verb>([
 ]);
 const presents = new Map([...verbs].map(([form, verb]) => [form, { ...verb, isWeak: true }]));
 
+/** "Making", "running", "sending": with every spelling that rules allow. */
+function gerundsOf(verb: string): string[] {
+  const doubled = /[^aeiou][aeiou][bdgmnprt]$/.test(verb) ? [`${verb}${verb.at(-1)}ing`] : [];
+  return [...doubled, verb.endsWith('e') ? `${verb.slice(0, -1)}ing` : `${verb}ing`];
+}
+
 export const english: Language = {
   code: 'en',
   stopWords: words(`
@@ -66,7 +72,7 @@ export const english: Language = {
     something somebody someone anything anybody everything everybody nothing nobody didn't doesn't isn't wasn't can't
     won't couldn't wouldn't today tomorrow yesterday tonight week lot bit kind sort maybe still already ever never
     always never back ago always yet because though although else around another every left went come came comes gets
-    getting done there's what's let's who's how's where's last next first gone look looks never yourself myself said says
+    getting done shall there's what's let's who's how's where's last next first gone look looks never yourself myself said says
   `),
   contractions: new Map(
     `im i'm|ive i've|ill i'll|id i'd|youre you're|youll you'll|youve you've|hes he's|shes she's|theyre they're|theyll they'll|
@@ -95,6 +101,7 @@ export const english: Language = {
     days: table([
       ['today|later today', { days: 0 }],
       ['tonight|this evening|later tonight', { days: 0, minute: 20 * 60 }],
+      ['this arvo', { days: 0, minute: 15 * 60 }],
       ['this morning', { days: 0, minute: 9 * 60 }],
       ['this afternoon', { days: 0, minute: 15 * 60 }],
       [
@@ -116,7 +123,7 @@ export const english: Language = {
     dayParts: table([
       ['morning|first thing', 9 * 60],
       ['lunch|lunchtime', 12 * 60],
-      ['afternoon', 15 * 60],
+      ['afternoon|arvo', 15 * 60],
       ['evening|night', 20 * 60],
     ]),
     units: table([
@@ -216,6 +223,9 @@ export const english: Language = {
     imperatives: verbs,
     secondPerson: verbs,
     infinitives: verbs,
+    gerunds: new Map(
+      [...verbs].flatMap(([form, verb]) => gerundsOf(form).map(each => [each, verb] as const)),
+    ),
     subject: words('i'),
     listener: words('you'),
     clitics: words(''),
@@ -231,12 +241,18 @@ export const english: Language = {
       "let me|i can|i want to|i should|i ought to|i really should|i plan to|i'd like to|i was going to",
     ),
     sharedPromises:
-      phrases(`we'll|we will|we have to|we need to|we've got to|we must|we're going to|we gotta|we'll have to|
+      phrases(`we'll|we will|we have to|we need to|we'd have to|we'd need to|we'd better|we ought to|we still have to|we still need to|we also need to|
+      we really need to|we really should|we've got to|we must|we're going to|we gotta|we'll have to|
       we should`),
     requests: phrases(`can you|could you|would you|will you|can you please|could you please|would you please|
       can you maybe|can you just|could you just|could you maybe|please|you need to|you have to|you must|you should|
       you'll need to|you'll have to|you've got to|you can|i need you to|i want you to|i'd like you to|would you mind|
-      you might want to|you better|you'd better|if you could|can you also|could you also`),
+      you might want to|you better|you'd better|if you could|can you also|could you also|any chance you could|is there any chance you could|
+      is there any way you could|any chance of you|do you think you could|do you mind|if you don't mind|would you be able to|
+      will you be able to|are you able to|are you okay to|are you ok to|are you all right to|are you alright to|are you up for|
+      could i get you to|can i get you to|can i ask you to|could i ask you to|could you possibly|i was hoping you could|
+      i was wondering if you could|i wonder if you could|do me a favour and|do me a favor and|it would be great if you could|
+      it'd be great if you could|i'd appreciate it if you could|we need you to`),
     reminders:
       phrases(`don't forget to|do not forget to|don't forget|remember to|make sure to|make sure you|make sure that you|
       be sure to|note to self|memo to self|reminder to|to do|todo|must remember to|mustn't forget to|need to|have to|
@@ -255,7 +271,11 @@ export const english: Language = {
     takings:
       phrases(`you'll have it|you'll have them|you'll get it|you'll get them|you will have it|i can take that|i can take it|i've got that|i'll do it|i'll do that|i'll do so|will do|i can do that|i can do it|i'll take care of it|i'll take care of that|
       leave it to me|leave it with me|i'll see to it|i'll handle it|i'll handle that|i'll get on it|on it|consider it done|
-      i'll take it|i'll take that|i will do it|i will do that|i'm on it|i'll sort it|i'll sort it out|i'll get it done`),
+      i'll take it|i'll take that|i'll get onto that|i'll get on to that|i'll get onto it|i'll get on to it|i'll get right on it|
+      i'll sort that|i'll sort that out|i'll get that sorted|i'll get it sorted|i'll arrange that|i'll arrange it|i'll deal with it|
+      i'll deal with that|i'll look after that|i'll look into it|i'll look into that|i'll see to that|i'll do them|i'd better do that|
+      let me do that|let me handle that|let me take care of that|i can take care of that|i can handle that|i can sort that|
+      count on me|i will do it|i will do that|i'm on it|i'll sort it|i'll sort it out|i'll get it done`),
     yes: phrases(`yes|yeah|yep|yup|sure|okay|ok|of course|right|no problem|will do|gladly|absolutely|noted|got it|fine|
       alright|all right|certainly|definitely|understood|good|great|perfect|you got it|no worries|deal|done|oh yes|
       oh yeah|oh okay|oh sure|ah yes|yes yes|fair enough|grand|sounds good|works for me|my pleasure`),
@@ -281,7 +301,7 @@ export const english: Language = {
       just kidding|kidding|if i were|ever again|in your dreams|at some point|for ever|forever|my word|this instant|or was it|a seat|a look|your time|care|it easy|a while|a break|how|the point`),
     clauseStarts:
       phrases(`because|but|so|okay|ok|if|unless|anyway|since|although|when|right|cause|'cause|well|yes|yeah|no|
-      and i|and you|and he|and she|and we|and they|and then|and it|and the|and that's|and what|and who|and if|and when|
+      and i|and i'll|and you|and you'll|and you're|and we'll|and he'll|and she'll|and they'll|and he|and she|and we|and they|and then|and it|and the|and that's|and what|and who|and if|and when|
       and please|and don't|and can|and could|and let|then i|then you|then he|then she|then we|then they|then it|i|i'm|i'll|i'd|i've|
       we|we'll|we're|we've|he|he's|she's|they|they're|it's|it is|it was|it will|it has|it can|it expires|it closes|it opens|it ends|it starts|it runs|it's|that's|there's|what|how|who|why|where's|do you|did you|have you|
       are you|can you|could you|will you|is it|is that|which|otherwise|or else|while|though|thanks|thank you|bye|promise|promised|

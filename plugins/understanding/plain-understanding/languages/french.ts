@@ -346,7 +346,9 @@ export const french: Language = {
       phrases(`peux tu|tu peux|pourrais tu|tu pourrais|pouvez vous|vous pouvez|pourriez vous|vous pourriez|il faut que tu|
       il faut que vous|tu dois|vous devez|tu devrais|vous devriez|est ce que tu peux|est ce que vous pouvez|tu veux bien|
       voulez vous bien|je voudrais que tu|faut que tu|tu peux me|peux tu me|pourrais tu me|pouvez vous me|tu pourrais me|il faudrait que tu|
-      merci de|veuillez|il faudra`),
+      merci de|veuillez|il faudra|est ce que tu pourrais|est ce que vous pourriez|tu aurais le temps de|est ce que tu aurais le temps de|
+      auriez vous le temps de|ça t' embête de|ça te dérange de|ça vous dérange de|ça t' ennuie de|je peux te demander de|je peux vous demander de|
+      tu crois que tu pourrais|tu te charges de|vous vous chargez de`),
     reminders:
       phrases(`n' oublie pas de|n' oubliez pas de|n' oublie pas d'|n' oubliez pas d'|n' oublie pas|n' oubliez pas|oublie pas de|
       oublie pas|pense à|pensez à|pense bien à|penser à|ne pas oublier de|ne pas oublier|souviens toi de|note pour moi`),
@@ -361,7 +363,7 @@ export const french: Language = {
     ),
     takings:
       phrases(`je m' en occupe|je m' en charge|je le fais|je le ferai|je vais le faire|je m' en occuperai|ce sera fait|c' est noté|
-      je m' y mets|je prends ça|je fais ça|laisse moi faire|compte sur moi|comptez sur moi|je ferai ça|je vais faire ça|j' y penserai`),
+      je m' y mets|je prends ça|je fais ça|laisse moi faire|compte sur moi|comptez sur moi|je te fais ça|je vous fais ça|je regarde ça|je vois ça|je vais voir ça|je te règle ça|je m' y colle|je ferai ça|je vais faire ça|j' y penserai`),
     yes: phrases(`pas de souci|pas de soucis|oui|ouais|d' accord|ok|okay|bien sûr|entendu|parfait|très bien|ça marche|pas de problème|volontiers|noté|c' est noté|
       bon|compris|bien|évidemment|certainement|avec plaisir|oui oui|oh oui|ah oui|ça va|super|promis|si`),
     refusals:

@@ -63,6 +63,10 @@ const STRONG = `abbestellen abgeben abholen abschicken absagen abschließen absc
   übergeben übergießen überprüfen überweisen umbuchen unterschreiben umtauschen unterzeichnen verabreden vereinbaren
   verlängern verlegen verschicken vorbereiten verkaufen verschieben vorbeibringen vorlesen waschen wechseln weiterleiten wegbringen
   wegräumen zahlen zeigen zurückbringen zurückgeben zurückrufen zurückschicken zusagen zuschicken zusenden übersetzen
+  abdichten abklären anbringen anfordern anstreichen aufbauen abbauen ausbessern ausmessen durchgeben durchlesen einfrieren einrichten
+  einstellen erkundigen fertigstellen freihalten freischalten korrigieren losschicken mähen messen nachbestellen nachhaken nachmessen
+  recherchieren rausschicken rausstellen rüberbringen rüberschicken vergleichen vorbeischicken weitergeben weitersagen zurücklegen
+  zusammenpacken zusammensuchen aktualisieren ergänzen
   überlegen umrühren vorbestellen vormerken wegwerfen wischen zuschneiden zusammenstellen zubereiten staubsaugen saugen bescheidsagen impfen`;
 const WEAK = `geben helfen lassen lernen lesen machen nehmen sagen schaffen setzen stellen suchen tun stimmen hängen legen üben tragen
   räumen nachdenken`;

@@ -106,6 +106,8 @@ export interface ActWords {
   /** Verb forms in the second person, addressed to the listener: "du bringst". */
   secondPerson: ReadonlyMap<string, Verb>;
   infinitives: ReadonlyMap<string, Verb>;
+  /** Forms after "would you mind": "calling". */
+  gerunds?: ReadonlyMap<string, Verb>;
   /** Next to a verb in the first person: "ich". Null: the verb alone is enough. */
   subject: ReadonlySet<string> | null;
   /** Next to a verb in the second person. */

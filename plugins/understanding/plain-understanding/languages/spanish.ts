@@ -192,9 +192,9 @@ export const spanish: Language = {
       ['mañana por la mañana|mañana a primera hora', { days: 1, minute: 9 * 60 }],
     ]),
     parts: table([
-      ['por la mañana|de la mañana|en la mañana|a primera hora', 9 * 60],
+      ['por la mañana|a la mañana|de la mañana|en la mañana|a primera hora', 9 * 60],
       ['al mediodía|a mediodía', 12 * 60],
-      ['por la tarde|de la tarde|en la tarde', 16 * 60],
+      ['por la tarde|a la tarde|de la tarde|en la tarde', 16 * 60],
       ['por la noche|de la noche|en la noche', 20 * 60 + 30],
       ['después de cenar|después de la cena', 21 * 60 + 30],
       ['después de comer|después de la comida', 16 * 60],
@@ -328,7 +328,8 @@ export const spanish: Language = {
     sharedPromises: phrases('vamos a|tenemos que|debemos|hay que|habrá que|necesitamos'),
     requests:
       phrases(`puedes|podrías|me puedes|me podrías|puede|podría|tienes que|debes|deberías|tiene que|debe|necesito que|quiero que|
-      hace falta que|te importa|le importa|te importaría|haz el favor de|haga el favor de|por favor|me haces el favor de|te toca`),
+      hace falta que|os importa|os importaría|le importaría|serías tan amable de|sería tan amable de|crees que podrías|podrás|podrá|
+      si pudieras|si pudiera|si usted pudiera|te encargas de|se encarga de|me ayudas a|te importa|le importa|te importaría|haz el favor de|haga el favor de|por favor|me haces el favor de|te toca`),
     reminders:
       phrases(`recordar|no te olvides de|no se olvide de|no olvides|no olvide|acuérdate de|acuérdese de|acuerdate de|recuerda|recuerde|que no se te olvide|
       no te olvides|que no se le olvide|acordarse de|no se te olvide|ten en cuenta|nota para mí|no te vayas a olvidar de|acuérdate`),
@@ -341,14 +342,14 @@ export const spanish: Language = {
     ),
     takings:
       phrases(`yo me encargo|me encargo|lo hago yo|yo lo hago|lo haré|ya lo hago yo|me ocupo|yo me ocupo|cuenta conmigo|déjamelo a mí|
-      lo hago|eso lo hago yo|me encargo yo|ya me encargo|me lo apunto|yo lo haré|lo apunto|queda apuntado`),
+      lo hago|eso lo hago yo|me encargo yo|ya me encargo|de eso me encargo|de eso me encargo yo|me ocupo yo|con mucho gusto|corre de mi cuenta|déjemelo a mí|me lo apunto|yo lo haré|lo apunto|queda apuntado`),
     yes: phrases(`sí|si|vale|claro|claro que sí|por supuesto|de acuerdo|ok|okay|bien|muy bien|perfecto|hecho|bueno|entendido|
       sin problema|desde luego|venga|ya|sí sí|eso|apuntado|cómo no|ahora mismo|genial|estupendo`),
     refusals: phrases(
       'no|lo siento|no puedo|imposible|ni hablar|nunca|qué va|de ninguna manera|no quiero|hoy no|ni loco|ni loca',
     ),
     done: phrases(
-      'ya|ya está|ya lo hice|ya lo he hecho|hecho|ya lo tengo|toma|aquí tiene|aquí tienes|ya lo|ya la|ya los|ya las|ayer|ya he|ya están',
+      'ya|ya está|ya lo hice|ya lo he hecho|ya lo tengo|toma|aquí tiene|aquí tienes|ya lo|ya la|ya los|ya las|ayer|ya he|ya están',
     ),
     cancels: phrases(`déjalo|dejalo|no hace falta|olvídalo|olvidalo|no te preocupes|ya no|mejor no|no importa|
       no es necesario|da igual`),
