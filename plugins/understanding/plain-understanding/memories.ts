@@ -32,6 +32,8 @@ const MAX_CHARS = 4000;
 const MAX_REST_CHARS = 160;
 /** Segments before one that are searched for the people it refers to. */
 const SEGMENTS_BEFORE = 4;
+/** "Mum" and "Opa" need no other word to be known by, so they are searched for further back. */
+const MAX_SEGMENTS_BEFORE = 12;
 const MAX_YES_CHARS = 40;
 /** Words before a subject that are checked for signs that it is not a fact. */
 const WORDS_BEFORE = 10;
@@ -92,7 +94,8 @@ export async function memoriesOf(
     const lately = transcript
       .slice(Math.max(0, at - SEGMENTS_BEFORE), at)
       .map(({ text }) => text.slice(0, MAX_CHARS));
-    const around = { before, spokenTo, lately, reply: isConfirmed ? transcript[at + 1] : undefined };
+    const earlier = transcript.slice(Math.max(0, at - MAX_SEGMENTS_BEFORE), at);
+    const around = { before, spokenTo, lately, earlier, reply: isConfirmed ? transcript[at + 1] : undefined };
     for (const memory of memoriesIn(segment, around, context)) {
       const key = memory.topic ?? memory.text.toLowerCase();
       found.delete(key); // the last statement is true
@@ -197,6 +200,8 @@ interface Around {
   spokenTo: string | null;
   /** Segments just before, in which the antecedent of *he* or *she* was named. */
   lately: readonly string[];
+  /** The same with their speakers, further back: "Mum". */
+  earlier: readonly SpokenSegment[];
   /** The owner's segment, if it says yes. */
   reply: SpokenSegment | undefined;
 }
@@ -361,6 +366,7 @@ function memoryOf(
     if (given !== undefined && (value === '' || grammar.unclear.test(value) || grammar.vagueEnd.test(value)))
       continue;
     if (holds && !holds.test(value)) continue;
+    if ((say.startsWith('is ') && SELF_MOCKERY.test(value)) || MOOD.test(value)) continue;
     if (not?.test(` ${whole}`) || value.split(' ').length < minWords) continue;
     if (endsAsQuestion(rest) || grammar.passing.test(`${match[0].slice(0, 40)} ${value}`)) return null;
     const told = say.replace('{}', () => (isVerb ? thirdPerson(value, code) : value));
@@ -374,6 +380,12 @@ function memoryOf(
   }
   return null;
 }
+
+/** "I'm a terrible cook" is an opinion. */
+const SELF_MOCKERY =
+  /^(?:an? |the )?(?:terrible|awful|lousy|hopeless|useless|brilliant|great|bad|good|worst|best) /iu;
+/** "My back's gone again." */
+const MOOD = /(?:^(?:gone|back|away)(?: again)?|(?<!\p{L})again)$/iu;
 
 function isSomebody(relation: string, code: Code): boolean {
   return PERSON.test(relation) || (isRelation(relation, code) && code !== 'en' && code !== 'de');
@@ -446,7 +458,7 @@ const NAMED = /^(?:is called|heißt|s'appelle|se llama) (?<name>.+)$/u;
 function clauseOf(
   subject: string,
   { speaker, isUser }: SpokenSegment,
-  { before, spokenTo, lately }: Around,
+  { before, spokenTo, lately, earlier }: Around,
   said: string,
   language: Language,
   { people, owner }: Context,
@@ -467,7 +479,11 @@ function clauseOf(
       .map(texts => others.filter(name => texts.some(each => hasWord(each, name))))
       .find(({ length }) => length > 0);
     if (named?.length === 1 && named[0] !== undefined) return { name: named[0], relation: null };
-    return named ? null : relationOf(lower, said, before, own, speaker, language.code as Code);
+    if (named) return null;
+    return (
+      relationOf(lower, said, before, own, speaker, language.code as Code) ??
+      namedAs(lower, said, before, earlier, speaker, isUser, language)
+    );
   }
   const [whose = '', ...rest] = subject.split(' ');
   if (grammar.possessives.has(whose.toLowerCase())) return { name: own, relation: rest.at(-1) ?? '' };
@@ -499,6 +515,39 @@ function relationOf(
   const relation = relations.find(each => isRelation(each, code) && agrees(pronoun, each));
   return relation === undefined ? null : { name: own, relation };
 }
+/** "Does Élodie eat gluten?" "No, she …"; "I wanted to talk about Mum." "… She …". */
+function namedAs(
+  pronoun: string,
+  said: string,
+  before: SpokenSegment | undefined,
+  earlier: readonly SpokenSegment[],
+  speaker: string,
+  isUser: boolean,
+  language: Language,
+): Omit<Clause, 'rest'> | null {
+  const asked = before && before.speaker !== speaker ? before.text.slice(-MAX_REST_CHARS) : '';
+  if (language.code !== 'de' && asked.trimEnd().endsWith('?')) {
+    const names = [...asked.matchAll(WORD)].filter(
+      ({ 0: word, index }) => isName(word, asked.slice(0, index), language) && !KIN.test(word),
+    );
+    const [first, ...others] = new Set(names.map(([word]) => word));
+    if (first !== undefined && others.length === 0) return { name: first, relation: null };
+  }
+  const own = { text: said, isUser, speaker };
+  for (const { text, isUser: isOwn, speaker: who } of [...earlier, own].reverse()) {
+    const kin = [...text.slice(-MAX_CHARS).matchAll(BARE_KIN)].flatMap(
+      ({ groups }) => groups?.relation ?? [],
+    );
+    const relation = kin.findLast(each => agrees(pronoun, each));
+    if (relation !== undefined) return { name: isOwn ? null : who, relation };
+  }
+  return null;
+}
+const BARE_KIN =
+  /(?<!\p{L})(?<!(?:[Yy]our|[Hh]is|[Hh]er|[Tt]heir|[Dd]eine?|[Tt]on|[Tt]a|[Tt]u) )(?<relation>Mum|Mom|Dad|Nan|Gran|Grandma|Grandpa|Grandad|Mama|Papa|Oma|Opa|Mutti|Vati|Maman|Mamie|Papi|Papy|Mamá|Papá|Abuela|Abuelo)(?!\p{L})/gu;
+const KIN =
+  /^(?:Mum|Mom|Dad|Nan|Gran|Grandma|Grandpa|Grandad|Maman|Mamie|Papi|Papy|Mamá|Papá|Abuela|Abuelo)$/u;
+
 /** "Pour Aude, elle …". */
 const APPOSED = /(?:^|[^.!?] )(?<name>\p{Lu}\p{Ll}{2,20}), $/u;
 
@@ -527,7 +576,8 @@ function answerTo(
   if (!asked || asked.speaker === segment.speaker) return null;
   for (const { question, answer, say, topic, relation, isOfOther } of QUESTIONS) {
     const questioned = question.exec(asked.text.slice(-MAX_CHARS).replaceAll('’', "'"));
-    const value = questioned && answer.exec(text)?.groups?.value;
+    const answered = questioned && answer.exec(text);
+    const value = answered && (answered.groups?.value ?? questioned.groups?.value ?? answered[0]);
     if (!questioned || !value || grammar.unclear.test(value)) continue;
     const other = people.find(each => each === (questioned.groups?.name ?? asked.speaker)) ?? null;
     if (isOfOther && other === null) continue;

@@ -114,6 +114,12 @@ export const frenchGrammar: Grammar = {
 export const FRENCH_PREDICATES: readonly Predicate[] = [
   {
     of: ANYBODY_OF,
+    after: /^ est (?<value>en (?:maison de retraite|Ehpad|EHPAD|résidence)(?: .+)?)/u,
+    say: 'est {}',
+    maxWords: 6,
+  },
+  {
+    of: ANYBODY_OF,
     after: /^ (?<value>(?:est|sont) (?:allergiques?|intolérante?s?) (?:au |aux |à ).+)/u,
     say: '{}',
     maxWords: 6,
@@ -177,7 +183,8 @@ export const FRENCH_PREDICATES: readonly Predicate[] = [
   },
   {
     of: ANYBODY_OF,
-    after: /^ travaill(?:e|ent) (?<value>(?:comme|chez|dans|pour|au|aux|à la|à l'|en tant que) .+)/u,
+    after:
+      /^ travaill(?:e|ent) (?<value>(?:comme|chez|dans|pour|au|aux|à|à la|à l'|en tant que|de nuit|la nuit|à mi-temps) ?.+)/u,
     say: 'travaille {}',
     topic: 'employer',
     maxWords: 6,

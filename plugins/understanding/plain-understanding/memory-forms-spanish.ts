@@ -74,7 +74,7 @@ const THIRD: Readonly<Record<string, string>> = {
 };
 /** Spanish omits first-person pronouns; `yo` is inserted where one would stand. */
 const FIRST_PERSON =
-  /(?<!\p{L})(?<!yo )(?<!(?:el|un|mi|tu|su|de|del|al|este|ese|encontró|encontrado|buscando|mucho|buen|nuevo|hay|mi|lo|tan|y|así|tal|algo) (?=trabajo|estudio|uso|como|canto|toco))(?:(?:no|nunca) )?(?:(?:me|nos) )?(?:soy|somos|estoy|estamos|vivo|vivimos|trabajo|trabajamos|tengo|tenemos|bebo|tomo|como|comemos|hablo|hablamos|odio|nací|crecí|toco|juego|corro|nado|estudio|estudié|sé|puedo|aguanto|soporto|fumo|conduzco|canto|colecciono|aprendo|llevo|llevamos|padezco|uso|vengo|voy|mudamos|mudé|hemos mudado|he mudado|divorciamos|divorcié|separamos|separé|jubilé|he dejado|hemos dejado|dejé|levanto|acuesto|despierto|calzo|hago|practico|monto|era|crié|criamos|uso|veo|puedo|encanta|encantan|gusta|gustan|da miedo|dan miedo)(?!\p{L})/giu;
+  /(?<!\p{L})(?<!yo )(?<!(?:el|un|mi|tu|su|de|del|al|este|ese|encontró|encontrado|buscando|mucho|buen|nuevo|hay|mi|lo|tan|y|así|tal|algo) (?=trabajo|estudio|uso|como|canto|toco))(?:(?:no|nunca) )?(?:(?:me|nos) )?(?:soy|somos|estoy|estamos|vivo|vivimos|trabajo|trabajamos|tengo|tenemos|bebo|tomo|como|comemos|hablo|hablamos|odio|nací|crecí|toco|juego|corro|nado|estudio|estudié|sé|puedo|aguanto|tolero|soporto|fumo|conduzco|canto|colecciono|aprendo|llevo|llevamos|padezco|uso|vengo|voy|mudamos|mudé|hemos mudado|he mudado|divorciamos|divorcié|separamos|separé|jubilé|he dejado|hemos dejado|dejé|levanto|acuesto|despierto|calzo|hago|practico|monto|era|crié|criamos|uso|veo|puedo|encanta|encantan|gusta|gustan|da miedo|dan miedo)(?!\p{L})/giu;
 
 const PLURAL: Readonly<Record<string, string>> = {
   vive: 'viven',
@@ -135,6 +135,14 @@ export const spanishGrammar: Grammar = {
 };
 
 export const SPANISH_PREDICATES: readonly Predicate[] = [
+  { of: ANYBODY_OF, after: /^ está (?<value>en una residencia(?: .+)?)/u, say: 'está {}', maxWords: 5 },
+  {
+    of: ANYBODY_OF,
+    after:
+      /^ (?<value>no (?:tolera|come|puede comer) (?:(?:el|la|los|las) )?(?:carne|pescado|lactosa|gluten|huevos?|marisco|cerdo|picante|frutos secos|lácteos|leche)(?!\p{L}))/u,
+    say: '{}',
+    maxWords: 5,
+  },
   {
     of: ANYBODY_OF,
     after: /^ (?<value>(?:es|son) (?:alérgic[oa]s?|intolerantes?) (?:al? |a la |a los |a las ).+)/u,

@@ -72,6 +72,18 @@ const OCCASION =
 
 const ENGLISH_PREDICATES: readonly Predicate[] = [
   {
+    of: PERSON,
+    after: /^(?:'s| is) in (?<value>an? (?:care|nursing|retirement) home(?: in \p{Lu}\p{L}+)?)/u,
+    say: 'is in {}',
+    maxWords: 6,
+  },
+  { after: /^ (?:live|lives) (?<value>just outside \p{Lu}.+)/u, say: 'lives {}', maxWords: 4 },
+  {
+    after: /^ (?:don't|doesn't|do not|does not) (?<value>drive|smoke)(?= ?[.,!]|$)/u,
+    say: 'does not {}',
+    maxWords: 1,
+  },
+  {
     after: /^ (?:live|lives|am living|are living|is living) (?:now )?in (?<value>.+)/u,
     say: 'lives in {}',
     topic: 'home',
@@ -983,6 +995,25 @@ const GERMAN_PREDICATES: readonly Predicate[] = [
   { of: LEUTE, after: /^ heißt (?<value>\p{Lu}.+)/u, say: 'heißt {}', holds: NAME, maxWords: 2 },
   {
     of: LEUTE,
+    after: /^ (?:arbeitet) (?<value>in (?!Ruhe|Eile|Zukunft)\p{Lu}\p{Ll}+)(?!\p{L})/u,
+    say: 'arbeitet {}',
+    maxWords: 2,
+  },
+  {
+    of: LEUTE,
+    after: /^ ist (?:jetzt )?(?<value>(?:im|in einem) (?:Pflege|Alten|Senioren)heim(?: .+)?)/u,
+    say: 'ist {}',
+    maxWords: 5,
+  },
+  {
+    of: LEUTE,
+    after: /^ war (?:ja )?(?:früher )?(?<value>\p{Lu}\p{L}+)(?=[,.]|$)/u,
+    say: 'war {}',
+    holds: GERMAN_OCCUPATION,
+    maxWords: 1,
+  },
+  {
+    of: LEUTE,
     after: /^ (?:arbeitet) (?<value>(?:als|bei|beim|in der|im) .+)/u,
     say: 'arbeitet {}',
     maxWords: 5,
@@ -1018,7 +1049,7 @@ const english = {
   turn: / (?:but|because|anyway|aber|weil) /i,
   end: /[.!?;,…:]| (?:because|but|so|when|if|unless|though|although|since then|which|yes|no|okay|ok|right|you know|as you know|remember|always|what|who|you|we|it|and (?:I|you|he|she|we|they|it|that|then|there|my)|I|he|she|they|it's|that's|weil|aber|wenn|falls|obwohl|denn|und (?:ich|du|er|sie|wir|dann|da|das)|ich|oder|ja|nein|wie du weißt)(?!\p{L})/iu,
   looseEnd:
-    / (?:a|an|from|den|dem|the|and|or|of|to|in|on|at|for|with|that|than|then|now|again|too|anyway|actually|really|here|there|please|ever|is|am|are|und|der|die|das|ein|eine|auch|jetzt|ja|halt|da|dort|so|in|mit|zu|bei|beim|von|love|mate|darling)$/iu,
+    / (?:a|an|from|den|dem|the|and|or|of|to|in|on|at|for|with|that|than|then|now|again|too|any|more|anymore|anyway|actually|really|here|there|please|ever|is|am|are|und|der|die|das|ein|eine|auch|jetzt|ja|halt|da|dort|so|in|mit|zu|bei|beim|von|love|mate|darling)$/iu,
   unclear:
     /^(?:it|that|this|these|those|them|him|her|you|me|us|what|how|to|not|so|there|here|one|ones|something|anything|everything|nothing|another|today|tomorrow|tonight|es|das|dies|diese|dieser|ihn|sie|ihm|ihr|dich|mich|was|wie|heute|morgen)(?!\p{L})/iu,
   vagueEnd: / (?:it|that|this|them|him|her|those|es|dem|den|das)$/i,

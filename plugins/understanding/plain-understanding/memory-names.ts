@@ -24,6 +24,7 @@ const PETS = words(`dog cat puppy kitten hund katze kater chien chienne chat cha
 /** A name in apposition, or the name of a pet. Groups `relation` and `name`. */
 export const NAMINGS: Readonly<Record<Code, readonly RegExp[]>> = {
   en: [
+    /(?<!\p{L})(?<name>\p{Lu}\p{Ll}{2,20})(?: who)?(?:'s| is) my (?:\p{Ll}{1,20} )?(?<relation>\p{Ll}{2,20})(?!\p{L})/gu,
     /(?<!\p{L})(?<name>\p{Lu}\p{Ll}{2,20})(?: who)? is (?:a|an|our|my) (?:\p{Ll}{1,20} )?(?<pet>\p{L}{2,20})(?!\p{L})/gu,
     /(?<!\p{L})(?:[Mm]y|[Oo]ur) (?:\p{L}{1,20} )?(?<relation>[\p{L}-]{2,30}), (?<name>\p{Lu}\p{Ll}{2,20})(?= ?(?:[,.!?;]|$))/gu,
     /(?<!\p{L})(?<name>\p{Lu}\p{Ll}{2,20}), (?:my|our) (?:\p{L}{1,20} )?(?<relation>[\p{L}-]{2,30})(?= ?(?:[,.!?;]|$))/gu,
@@ -32,18 +33,21 @@ export const NAMINGS: Readonly<Record<Code, readonly RegExp[]>> = {
     /(?<!\p{L})(?:[Tt]he|[Oo]ur|[Mm]y) (?<pet>\p{L}{2,20})(?:'s| is) called (?<name>\p{Lu}\p{Ll}{2,20})/gu,
   ],
   de: [
+    /(?<!\p{L})(?<name>\p{Lu}\p{Ll}{2,20}) ist (?:meine?|unsere?) (?:\p{Ll}{1,20} )?(?<relation>\p{Lu}\p{Ll}{2,20})(?!\p{L})/gu,
     /(?<!\p{L})(?<name>\p{Lu}\p{Ll}{2,20}) ist (?:unsere?|meine?|ein|eine) (?:\p{Ll}{1,20} )?(?<pet>\p{Lu}\p{Ll}{1,20})(?!\p{L})/gu,
     /(?<!\p{L})(?:[Mm]eine?[mnrs]?|[Uu]nsere?[mnrs]?) (?:\p{Ll}{1,20} )?(?<relation>\p{Lu}\p{Ll}{1,30}), (?:der |die |dem |den )?(?<name>(?:Frau |Herrn? |Doktor )?\p{Lu}\p{Ll}{2,20})(?= ?(?:[,.!?;]|$))/gu,
     /(?<!\p{L})(?<name>\p{Lu}\p{Ll}{2,20}), (?:meine?[mnrs]?|unsere?[mnrs]?) (?:\p{Ll}{1,20} )?(?<relation>\p{Lu}\p{Ll}{1,30})(?= ?(?:[,.!?;]|$))/gu,
     /(?<!\p{L})(?:[Dd]er|[Dd]ie|[Uu]nsere?|[Mm]eine?) (?<pet>\p{Lu}\p{Ll}{1,20}) heißt (?<name>\p{Lu}\p{Ll}{2,20})/gu,
   ],
   fr: [
+    /(?<!\p{L})(?<name>\p{Lu}\p{Ll}{2,20}),? (?:c')?est (?:mon|ma|notre) (?:\p{Ll}{1,20} )?(?<relation>[\p{Ll}-]{2,20})(?!\p{L})/gu,
     /(?<!\p{L})(?<name>\p{Lu}\p{Ll}{2,20}) (?:c')?est (?:notre|mon|ma|un|une) (?<pet>\p{L}{2,20})(?!\p{L})/gu,
     /(?<!\p{L})(?:[Mm]on|[Mm]a|[Nn]otre) (?:\p{L}{1,20} )?(?<relation>[\p{L}-]{2,30}), (?<name>\p{Lu}\p{Ll}{2,20})(?= ?(?:[,.!?;]|$))/gu,
     /(?<!\p{L})(?<name>\p{Lu}\p{Ll}{2,20}), (?:mon|ma|notre) (?:\p{L}{1,20} )?(?<relation>[\p{L}-]{2,30})(?= ?(?:[,.!?;]|$))/gu,
     /(?<!\p{L})(?:[Ll]e|[Ll]a|[Mm]on|[Mm]a|[Nn]otre) (?<pet>\p{L}{2,20}) s'appelle (?<name>\p{Lu}\p{Ll}{2,20})/gu,
   ],
   es: [
+    /(?<!\p{L})(?<name>\p{Lu}\p{Ll}{2,20}) es (?:mi|nuestr[oa]) (?:\p{Ll}{1,20} )?(?<relation>\p{Ll}{2,20})(?!\p{L})/gu,
     /(?<!\p{L})(?<name>\p{Lu}\p{Ll}{2,20}) es (?:nuestr[oa]|mi|un|una) (?<pet>\p{L}{2,20})(?!\p{L})/gu,
     /(?<!\p{L})(?:[Mm]i|[Nn]uestr[oa]) (?:\p{L}{1,20} )?(?<relation>[\p{L}-]{2,30}), (?<name>\p{Lu}\p{Ll}{2,20})(?= ?(?:[,.!?;]|$))/gu,
     /(?<!\p{L})(?<name>\p{Lu}\p{Ll}{2,20}), (?:mi|nuestr[oa]) (?:\p{L}{1,20} )?(?<relation>[\p{L}-]{2,30})(?= ?(?:[,.!?;]|$))/gu,
@@ -59,12 +63,13 @@ export function namedIn(
   const owning = possessor !== undefined && !NO_NAMES.has(possessor.toLowerCase()) ? possessor : undefined;
   const name = said ?? owning?.replace(/^\p{L}/u, letter => letter.toUpperCase());
   const isKnown = relation === undefined ? PETS.has((pet ?? '').toLowerCase()) : isRelation(relation, code);
+  if (NO_NAMES.has((name ?? '').toLowerCase())) return null; // "that's my uncle"
   return isKnown && name !== undefined ? { relation: relation ?? pet ?? '', name } : null;
 }
 
 /** Words before "'s" that are no names: "my brother that's ill". */
 const NO_NAMES = words(
-  'he she it that there what who where how here and who everybody everyone always today tonight tomorrow now then school doctor teacher birthday wedding',
+  'this these those he she it that there what who where how here and who everybody everyone always today tonight tomorrow now then school doctor teacher birthday wedding',
 );
 
 /** Whether a word tells who somebody is to the speaker: "sister". */
@@ -90,6 +95,14 @@ interface Possession {
 
 export const POSSESSIONS: Readonly<Record<Code, readonly Possession[]>> = {
   en: [
+    {
+      said: /(?<!\p{L})I(?:'ve| have)? (?:given up|gave up|quit|stopped) (?<value>smoking|drinking|alcohol|sugar|meat|caffeine|dairy)(?!\p{L})/gu,
+      say: 'has given up {}',
+    },
+    {
+      said: /(?<!\p{L})(?<value>cats|dogs|horses|nuts|peanuts|eggs|shellfish|penicillin|latex|pollen),? I'm allergic(?! to)/giu,
+      say: 'is allergic to {}',
+    },
     {
       said: /(?<!\p{L})[Mm]y (?<value>(?!bad|terrible)\p{Ll}+ allergy|allergy to \p{L}+)/gu,
       say: 'has a {}',
@@ -152,6 +165,14 @@ export const POSSESSIONS: Readonly<Record<Code, readonly Possession[]>> = {
   ],
   de: [
     {
+      said: /(?<!\p{L})(?:[Hh]abe? )(?:ich )?(?:\p{L}+ ){0,3}mit dem (?<value>Rauchen|Trinken|Alkohol) aufgehört/gu,
+      say: 'hat mit dem {} aufgehört',
+    },
+    {
+      said: /(?<!\p{L})(?<value>\p{Lu}\p{L}{2,}),? (?:da|dagegen|gegen die|darauf) bin ich (?:leider |auch )?allergisch/gu,
+      say: 'ist allergisch gegen {}',
+    },
+    {
       said: /(?<!\p{L})[Mm]eine[nr]? (?<value>\p{Lu}\p{Ll}{2,30}(?:allergie|intoleranz|unverträglichkeit)|Allergie gegen \p{Lu}\p{L}+)/gu,
       say: 'hat eine {}',
     },
@@ -195,6 +216,14 @@ export const POSSESSIONS: Readonly<Record<Code, readonly Possession[]>> = {
     },
   ],
   fr: [
+    {
+      said: /(?<!\p{L})(?:[Jj]'ai|[Oo]n a) arrêté (?<value>l'alcool|la cigarette|le tabac|de fumer|de boire|la viande|le sucre|le café)(?!\p{L})/gu,
+      say: 'a arrêté {}',
+    },
+    {
+      said: /(?<!\p{L})(?:les|le|la) (?<value>\p{L}{3,}),? (?:moi )?(?:j'y|je) suis allergique(?! (?:à|au))/giu,
+      say: 'est allergique : {}',
+    },
     { said: /(?<!\p{L})[Mm]on (?<value>allergie (?:au |aux |à la |à l'|à )\p{L}+)/gu, say: 'a une {}' },
     {
       said: /(?<!\p{L})[Mm]on (?<value>asthme|diabète|arthrose|eczéma|appareil auditif|fauteuil roulant|pacemaker|potager|camping-car|bateau)(?!\p{L})/gu,
@@ -214,6 +243,14 @@ export const POSSESSIONS: Readonly<Record<Code, readonly Possession[]>> = {
     },
   ],
   es: [
+    {
+      said: /(?<!\p{L})(?:[Hh]e dejado|[Dd]ejé) (?<value>de fumar|de beber|el alcohol|el tabaco|la carne|el azúcar)(?!\p{L})/gu,
+      say: 'ha dejado {}',
+    },
+    {
+      said: /(?<!\p{L})(?:los|las|el|la) (?<value>\p{L}{4,}),? (?:les )?(?:tengo alergia|soy alérgic[oa])(?! al?(?!\p{L}))/giu,
+      say: 'es alérgico a {}',
+    },
     { said: /(?<!\p{L})[Mm]i (?<value>alergia (?:al |a la |a los |a las |a )\p{L}+)/gu, say: 'tiene {}' },
     {
       said: /(?<!\p{L})[Mm]i (?<value>asma|diabetes|artritis|artrosis|migraña|hipertensión|ciática|audífono|marcapasos|silla de ruedas|huerto|autocaravana|barco)(?!\p{L})/gu,
@@ -255,9 +292,9 @@ export const YOUR_RELATION: Readonly<Record<Code, RegExp>> = {
 };
 
 const FEMALE =
-  /^(?:Schwägerin|Hündin|belle-sœur|petite-fille|soeur|cuñada|esposa|prometida|lapine|wife|girlfriend|fiancée|sister|mother|mum|mom|daughter|stepdaughter|granddaughter|grandmother|grandma|gran|aunt|niece|landlady|Frau|\p{Lu}\p{L}+in|Verlobte|Schwester|Mutter|Tochter|Oma|Tante|Cousine|Nichte|Katze|femme|compagne|copine|fille|mère|maman|sœur|grand-mère|mamie|tante|cousine|nièce|amie|voisine|cheffe|patronne|chienne|chatte|mujer|esposa|novia|hija|madre|mamá|hermana|abuela|tía|prima|sobrina|nieta|amiga|vecina|jefa|casera|perra|gata)$/iu;
+  /^(?:Mama|Mutti|Nan|mamá|abuela|Schwägerin|Hündin|belle-sœur|petite-fille|soeur|cuñada|esposa|prometida|lapine|wife|girlfriend|fiancée|sister|mother|mum|mom|daughter|stepdaughter|granddaughter|grandmother|grandma|gran|aunt|niece|landlady|Frau|\p{Lu}\p{L}+in|Verlobte|Schwester|Mutter|Tochter|Oma|Tante|Cousine|Nichte|Katze|femme|compagne|copine|fille|mère|maman|sœur|grand-mère|mamie|tante|cousine|nièce|amie|voisine|cheffe|patronne|chienne|chatte|mujer|esposa|novia|hija|madre|mamá|hermana|abuela|tía|prima|sobrina|nieta|amiga|vecina|jefa|casera|perra|gata)$/iu;
 const MALE =
-  /^(?:husband|boyfriend|fiancé|brother|father|dad|son|stepson|grandson|grandfather|grandpa|uncle|nephew|landlord|Mann|Freund|Partner|Verlobter|Chef|Bruder|Vater|Sohn|Opa|Onkel|Cousin|Neffe|Enkel|Nachbar|Vermieter|Kollege|Hausarzt|Zahnarzt|Hund|Kater|mari|compagnon|copain|fils|père|papa|frère|grand-père|papi|oncle|cousin|neveu|ami|voisin|patron|chien|chat|marido|esposo|novio|hijo|padre|papá|hermano|abuelo|tío|primo|sobrino|nieto|amigo|vecino|jefe|casero|perro|gato)$/iu;
+  /^(?:Papa|Vati|Papy|Grandad|papá|abuelo|husband|boyfriend|fiancé|brother|father|dad|son|stepson|grandson|grandfather|grandpa|uncle|nephew|landlord|Mann|Freund|Partner|Verlobter|Chef|Bruder|Vater|Sohn|Opa|Onkel|Cousin|Neffe|Enkel|Nachbar|Vermieter|Kollege|Hausarzt|Zahnarzt|Hund|Kater|mari|compagnon|copain|fils|père|papa|frère|grand-père|papi|oncle|cousin|neveu|ami|voisin|patron|chien|chat|marido|esposo|novio|hijo|padre|papá|hermano|abuelo|tío|primo|sobrino|nieto|amigo|vecino|jefe|casero|perro|gato)$/iu;
 const SHE = new Set(['she', 'sie', 'elle', 'ella']);
 
 /** Returns whether a word for a relation is female. */

@@ -23,7 +23,67 @@ const DIET = /\bare you (?:still )?(?:a )?(?:vegetarian|vegan)|\bdo you eat meat
 const ORIGIN = /\bwhere (?:are|were) you (?:originally )?(?:from|born)|where do you come from(?!\p{L})/iu;
 const HOME = /\bwhere do you live(?: now)?(?!\p{L})/iu;
 
+const YES = /^(?:yes|yeah|yep|I am|I do|ja|genau|immer noch|oui|toujours|sí|claro)(?!\p{L})/iu;
+const NO = /^(?:no|nope|never|nein|nie|non|jamais|nunca)(?!\p{L})/iu;
+const GERMAN_ALLERGIES =
+  /(?<!\p{L})(?:Allergien|allergisch gegen (?:etwas|irgendetwas|irgendwas|\p{L}+)|Unverträglichkeiten)(?!\p{L})/iu;
+const FRENCH_ALLERGIES =
+  /(?<!\p{L})allergique à (?:quelque chose|quoi que ce soit|un médicament|des médicaments)|(?:des|une|d'autres|d') ?allergies?(?!\p{L})/iu;
+const SPANISH_ALLERGIES =
+  /(?<!\p{L})alérgic[oa] a (?:algo|alg[uú]n\p{L}* \p{L}+)|(?:alguna|tienes?|otras?) alergias?(?!\p{L})/iu;
+
 export const QUESTIONS: readonly Question[] = [
+  {
+    question: GERMAN_ALLERGIES,
+    answer: /^(?:gegen|auf) (?<value>\p{Lu}\p{L}+)/iu,
+    say: 'ist allergisch gegen {}',
+  },
+  {
+    question: FRENCH_ALLERGIES,
+    answer: /^(?:à la |à l'|aux? )(?<value>\p{L}+)/iu,
+    say: 'est allergique : {}',
+  },
+  {
+    question: SPANISH_ALLERGIES,
+    answer: /^(?:al? )(?:la |los |las )?(?<value>\p{L}+)/iu,
+    say: 'es alérgico a {}',
+  },
+  {
+    question:
+      /(?<!\p{L})(?:isst|lebst) du (?:eigentlich |denn |immer )*(?:noch )?(?<value>vegan|vegetarisch)/iu,
+    answer: YES,
+    say: 'lebt {}',
+  },
+  { question: /(?<!\p{L})tu es (?:toujours )?(?<value>végétarienne?|végane?)/iu, answer: YES, say: 'est {}' },
+  {
+    question: /(?<!\p{L})(?:sigues siendo|eres|sos) (?<value>vegetarian[oa]|vegan[oa])/iu,
+    answer: YES,
+    say: 'es {}',
+  },
+  {
+    question: /(?<!\p{L})do you (?:still )?(?<value>smoke|drive)(?= ?\?| at all)/iu,
+    answer: NO,
+    say: 'does not {}',
+  },
+  { question: /(?<!\p{L})(?:rauchen Sie|rauchst du)(?!\p{L})/iu, answer: NO, say: 'raucht nicht' },
+  { question: /(?<!\p{L})(?:vous fumez|fumez-vous|tu fumes)(?!\p{L})/iu, answer: NO, say: 'ne fume pas' },
+  { question: /¿(?:usted )?(?:fuma|fumas)(?: usted)?\?/iu, answer: NO, say: 'no fuma' },
+  {
+    question:
+      /(?<!\p{L})(?:haben Sie|hast du|habt ihr) (?:eigentlich |denn )?(?:Kinder|Geschwister)(?!\p{L})/iu,
+    answer: /^ja,? (?<value>(?:einen|eine|zwei|drei|vier|fünf) \p{Lu}\p{L}+)/iu,
+    say: 'hat {}',
+  },
+  {
+    question: /(?<!\p{L})(?:vous avez|tu as|avez-vous|as-tu) des (?:enfants|frères)/iu,
+    answer: /^oui,? (?<value>(?:un|une|deux|trois|quatre) (?!ans)\p{L}+)/iu,
+    say: 'a {}',
+  },
+  {
+    question: /(?<!\p{L})(?:tiene|tienes) (?:usted )?(?:hijos|hermanos)/iu,
+    answer: /^sí,? (?<value>(?:un|una|dos|tres|cuatro) \p{L}+)/iu,
+    say: 'tiene {}',
+  },
   { question: ALLERGIES, answer: /^yes,? (?:to )?(?<value>\p{L}+)/iu, say: 'is allergic to {}' },
   { question: ALLERGIES, answer: /^(?:just )?(?<value>\p{L}+),? yes/iu, say: 'is allergic to {}' },
   {
