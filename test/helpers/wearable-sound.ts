@@ -38,6 +38,19 @@ export function opusSound(bytes: number): Sound {
   );
 }
 
+/** Samples of 16 bits, little-endian, at half the rate of the recording; or at all of it. */
+export function pcmSound(sampleRate: 8000 | 16_000, frameMs: number): Sound {
+  return soundOf(
+    framesOf(frameMs, samples => {
+      const bytes = Buffer.alloc((sampleRate * frameMs * 2) / 1000);
+      for (let at = 0; at < bytes.length / 2; at += 1)
+        bytes.writeInt16LE(samples[(at * SAMPLE_RATE) / sampleRate] ?? 0, at * 2);
+      return bytes;
+    }),
+    frameMs,
+  );
+}
+
 /** Frames of 10 ms and 30 bytes. */
 export function lc3Sound(): Sound {
   const { LC3FrameDuration, LC3SampleRate } = lc3.Core;

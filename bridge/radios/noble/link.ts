@@ -119,7 +119,7 @@ export function createLink(
       if (!(error instanceof TimeLimitError || error instanceof LinkLostError)) throw error;
       const message = `${error.message}${because()}`;
       if (optional) isStalled ||= stalls;
-      if (!isOpen) throw new LinkLostError(message);
+      if (!isOpen) throw new LinkLostError(cause ?? message);
       if (optional) throw stalls ? new LinkLostError(message) : new Error(message);
       cause ??= message;
       if (lostAs) closing.resolve(lostAs);

@@ -21,9 +21,10 @@ import { createPendant } from '../../../bridge/simulator/pendant.ts';
 import { PERIPHERALS, type PeripheralOptions } from '../../../bridge/simulator/peripherals.ts';
 import { simulatedNoble } from '../../../bridge/simulator/simulator.ts';
 import { onTheAir, startBluez } from '../../helpers/bluez-service.ts';
+import { createGlasses } from '../../helpers/lua-glasses.ts';
 import { hasMessageBus, startMessageBus } from '../../helpers/message-bus.ts';
 import { amount } from '../../helpers/thorough.ts';
-import { aacSound, lc3Sound, opusSound, speech } from '../../helpers/wearable-sound.ts';
+import { aacSound, lc3Sound, opusSound, pcmSound, speech } from '../../helpers/wearable-sound.ts';
 
 process.setMaxListeners(100); // every library instance listens for the exit of the process
 const clock = createClock(Date.now);
@@ -72,6 +73,8 @@ const WEARABLES: Record<string, Simulated> = {
   limitless: { sound: opusSound(80), board: PERIPHERALS.limitless, seconds: 3 },
   bee: { sound: aacSound(), board: PERIPHERALS.bee, seconds: 2 },
   owl: { sound: aacSound(), board: PERIPHERALS.owl, seconds: 2 },
+  frame: { sound: pcmSound(8000, 10), board: options => createGlasses('Frame', options), seconds: 1 },
+  halo: { sound: lc3Sound(), board: options => createGlasses('halo', options), seconds: 1, driver: 'frame' },
 };
 
 /** The bytes of a photo; drivers only examine the first and the last ones. */

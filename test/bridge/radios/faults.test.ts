@@ -20,8 +20,9 @@ import { openSpool, type Spool } from '../../../bridge/spool/spool.ts';
 import { temporaryDirectory } from '../../helpers/domain.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { fastClock } from '../../helpers/fast-clock.ts';
+import { createGlasses } from '../../helpers/lua-glasses.ts';
 import { amount } from '../../helpers/thorough.ts';
-import { aacSound, lc3Sound, opusSound, speech } from '../../helpers/wearable-sound.ts';
+import { aacSound, lc3Sound, opusSound, pcmSound, speech } from '../../helpers/wearable-sound.ts';
 
 // Each fault of the simulator with each kind of wearable, over the libraries' own code: all audio comes through
 // afterwards, or the bridge says in words why it does not.
@@ -54,6 +55,8 @@ const KINDS: Readonly<Record<string, Kind>> = {
   bee: { sound: aacSound(), board: PERIPHERALS.bee },
   plaud: { sound: opusSound(80), board: PERIPHERALS.plaud },
   limitless: { sound: opusSound(80), board: PERIPHERALS.limitless },
+  frame: { sound: pcmSound(8000, 10), board: options => createGlasses('Frame', options) },
+  halo: { sound: lc3Sound(), board: options => createGlasses('halo', options) },
 };
 
 interface Fault {
