@@ -28,6 +28,9 @@ export function keyFromCore({ account, ...core }: LocalCore & { account: string 
   const { dataDir, log } = core;
   const file = join(dataDir, 'bridge', 'key');
   let known: Promise<string> | null = null;
+  /** Callers that wait for the key. The last one that gives up ends the search. */
+  let waiting = 0;
+  let search = new AbortController();
   let isStale = false;
   let isFresh = false;
 
@@ -52,13 +55,29 @@ export function keyFromCore({ account, ...core }: LocalCore & { account: string 
     return key;
   }
 
+  function find(): Promise<string> {
+    search = new AbortController();
+    const found = obtain(search.signal).catch(error => {
+      if (known === found) known = null;
+      throw error;
+    });
+    found.catch(() => {}); // all callers may have gone
+    return found;
+  }
+
   return {
-    get(signal) {
-      known ??= obtain(signal).catch(error => {
-        known = null;
-        throw error;
-      });
-      return known;
+    async get(signal) {
+      known ??= find();
+      waiting += 1;
+      try {
+        return await orAborted(known, signal);
+      } finally {
+        waiting -= 1;
+        if (waiting === 0 && signal.aborted) {
+          search.abort(signal.reason);
+          known = null;
+        }
+      }
     },
     refused() {
       known = null;
@@ -68,4 +87,17 @@ export function keyFromCore({ account, ...core }: LocalCore & { account: string 
       return isWorthIt;
     },
   };
+}
+
+/** Settles with `work`, or rejects when `signal` is aborted. */
+async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  const { promise, reject } = Promise.withResolvers<never>();
+  const onAbort = () => reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
 }

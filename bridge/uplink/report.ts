@@ -104,7 +104,7 @@ export function startReports({
     ending: AbortSignal,
   ): Promise<string | null> {
     const url = reportUrl(await core(ending), bridge.id);
-    const key = await keys.get(ending); // without our time limit, since others wait for the same key
+    const key = await keys.get(ending);
     const response = await fetch(url, {
       method: 'PUT',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },

@@ -96,6 +96,27 @@ test.serial(
     t.deepEqual(messages, expected(messages.length));
   },
 );
+
+test.serial('it stops while it waits for a key from a server that does not run', async t => {
+  const dataDir = await makeDir(t);
+  const streaming = Promise.withResolvers<void>();
+  const bridge = await start(t, {
+    config: configFor(dataDir, {}),
+    simulate: { audio: RECORDING, speed: 20 },
+    onEvent: event => event.event === 'device' && event.state === 'streaming' && streaming.resolve(),
+    limits: { countsMs: 50 },
+  });
+  await streaming.promise;
+  await clock.sleep(500); // the upload and the report of the wearable both wait for the key
+  const timer = new AbortController();
+  const late = clock.sleep(20_000, timer.signal).then(
+    () => 'it still runs',
+    () => '',
+  );
+  t.is(await Promise.race([bridge.stop().then(() => 'stopped'), late]), 'stopped');
+  timer.abort();
+});
+
 const FAST = { uplink: { firstRetryMs: 10, finalAckMs: 100 } };
 
 test.serial(

@@ -168,3 +168,29 @@ test("core's refusal is told in its own words", async t => {
   await t.throwsAsync(key, { message: /enough|aborted/ });
   t.regex(lines[0] ?? '', /core refuses: no user is named "owner"/);
 });
+
+test('a caller that gives up is let go at once, and the others still get the key', async t => {
+  const { told, source, serve } = await setUp(t);
+  const keys = source();
+  const [first, second] = [new AbortController(), new AbortController()];
+  const waits = [keys.get(first.signal), keys.get(second.signal)];
+  await told;
+  second.abort(new Error('enough'));
+  await t.throwsAsync(waits[1] ?? Promise.resolve(), { message: 'enough' });
+  await serve();
+  t.is(await waits[0], 'omi_dev_1');
+});
+
+test('callers that come after all others gave up get a key', async t => {
+  const { told, asked, source, serve } = await setUp(t);
+  const keys = source();
+  const giveUp = new AbortController();
+  const early = keys.get(giveUp.signal);
+  await told;
+  giveUp.abort(new Error('enough'));
+  const late = keys.get(never);
+  await t.throwsAsync(early, { message: 'enough' });
+  await serve();
+  t.is(await late, 'omi_dev_1');
+  t.is(asked.length, 1);
+});
