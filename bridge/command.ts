@@ -12,36 +12,36 @@ const HELP = `Usage: earshot-bridge [options]
        earshot-bridge device check FILE [--trace FILE]
        earshot-bridge device record FILE [--driver FILE] [--device NAME] [--seconds N]
 
-Carries what wearables hear over Bluetooth to an Earshot server, until Ctrl-C.
+Streams the audio of wearables over Bluetooth to an Earshot server, until Ctrl-C.
 
-  --core <url>       where the server is, as ws://192.168.1.5:8420
-  --key-file <file>  holds the API key that the server has made:
+  --core <url>       address of the server, such as ws://192.168.1.5:8420
+  --key-file <file>  contains an API key, which the server makes:
                      earshot key owner --scopes listen --name kitchen
-  --data-dir <dir>   where sound waits until the server has it on its disk
+  --data-dir <dir>   where audio waits until the server has it on its disk
                      (default: ./data)
-  --config <file>    configuration file (default: earshot.yaml, where there is one)
-  --simulate [file]  no Bluetooth: a simulated pendant plays this recording, or one
-                     that comes along; WAV, or what ffmpeg reads
-  --loop             it plays the file again and again
+  --config <file>    configuration file (default: earshot.yaml, if it exists)
+  --simulate [file]  no Bluetooth: a simulated pendant plays this recording, or a
+                     bundled one; WAV, or any format of ffmpeg
+  --loop             play the file repeatedly
   --json             one JSON object per event
-  --version          the version of the bridge
-  --help             this
+  --version          print the version of the bridge
+  --help             print this help
 
-device check says whether the description of a wearable is valid and what it means, and
-plays a trace to it; device record makes such a trace of a wearable in reach.
+device check validates and explains the description of a wearable, and plays a trace
+to it; device record records such a trace of a wearable in reach.
 
-pair looks for wearables in reach and lets you choose: what each is called, and whose
-it is. From then on the bridge carries the chosen ones alone.
+pair looks for wearables in reach, and lets you choose: a name, and an owner. From then
+on the bridge carries only the chosen ones.
 
-control lists what the wearables that a running bridge carries let you set or do, and
-does it: earshot-bridge control Pendant led 20
+control lists the settings and actions of the wearables that a running bridge carries,
+and sets them: earshot-bridge control Pendant led 20
 
-board makes the token with which a board of the local network streams to this bridge.
+board makes the token with which a board on the local network streams to this bridge.
 
-doctor examines the Bluetooth adapter, bluetoothd, the permission to use the adapter
-and the library, and, with --core, the server and its key; it says what to do.
+doctor examines the Bluetooth adapter, bluetoothd, the permission to use the adapter,
+and the library; with --core also the server and its key. It says what to do.
 
-The file and the environment may say it all as well: bridge.core, bridge.keyFile and
+Configuration and environment have the same settings: bridge.core, bridge.keyFile and
 dataDir; EARSHOT_BRIDGE__CORE, EARSHOT_BRIDGE__KEY_FILE and EARSHOT_DATA_DIR.
 `;
 
@@ -59,9 +59,17 @@ const OPTIONS = {
 
 /**
  * Runs the `earshot-bridge` command line `argv`, until a signal.
- * @throws Error with a message of one line
+ * @throws Error with a message for people
  */
 export async function run(argv: string[]): Promise<void> {
+  try {
+    await obey(argv);
+  } catch (error) {
+    throw new Error(asCalled(error instanceof Error ? error.message : String(error)), { cause: error });
+  }
+}
+
+async function obey(argv: string[]): Promise<void> {
   if (argv[0] === 'device') return device(argv.slice(1));
   if (argv[0] === 'pair')
     return (await import('./commands/pair-command.ts')).runPair(argv.slice(1), systemClock);

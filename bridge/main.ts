@@ -1,8 +1,6 @@
-import { Console } from 'node:console';
 import { mkdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
-import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { type Logger, pino, stdTimeFunctions } from 'pino';
 import pretty from 'pino-pretty';
@@ -20,6 +18,7 @@ import { builtInDrivers } from './driver-host/drivers.ts';
 import type { BridgeEvent, Counts, OnEvent } from './events.ts';
 import type { Health, HealthSource } from './health.ts';
 import { lockDirectory } from './lock.ts';
+import { divertPrinting } from './printed.ts';
 import type { LoadNoble } from './radios/noble/library.ts';
 import type { RadioLimits } from './radios/noble/radio.ts';
 import { openRadio } from './radios/open.ts';
@@ -305,7 +304,7 @@ export async function runBridge(
   const { simulate, loop = false, json } = options;
   const stopped = stopRequest();
   const log = createLog(config.log);
-  globalThis.console = new Console(printedTo(log)); // stdout is for events
+  divertPrinting(log);
   const bridge = await startBridge({
     config,
     log,
@@ -327,16 +326,6 @@ export async function runBridge(
   });
   log.info({ reason: await Promise.race([stopped, failed.promise]) }, 'stopping');
   await bridge.stop();
-}
-
-/** The Bluetooth libraries print, some of it for every packet of a stranger. */
-function printedTo(log: Logger): Writable {
-  return new Writable({
-    write(text, _encoding, done) {
-      log.debug({ printed: String(text).trim() }, 'a Bluetooth library printed');
-      done();
-    },
-  });
 }
 
 /** Thrown from a timer or a native callback of a Bluetooth library, where the radio cannot catch it. */

@@ -3,8 +3,6 @@ import { parseArgs } from 'node:util';
 import { environment, loadConfig } from '../../config/load.ts';
 import { askBridge } from '../requests.ts';
 
-const USAGE = 'usage: earshot-bridge control [NAME [CONTROL VALUE]]';
-
 const OPTIONS = { config: { type: 'string' }, 'data-dir': { type: 'string' } } as const;
 
 /**
@@ -14,7 +12,9 @@ const OPTIONS = { config: { type: 'string' }, 'data-dir': { type: 'string' } } a
 export async function runControl(argv: string[]): Promise<void> {
   const { values, positionals } = parseArgs({ args: argv, options: OPTIONS, allowPositionals: true });
   const [device, control, value, ...more] = positionals;
-  if (more.length > 0 || (control !== undefined && value === undefined)) throw new Error(USAGE);
+  if (more.length > 0) throw new Error(`unexpected: ${more.join(' ')}; a name with spaces is put in quotes`);
+  if (control !== undefined && value === undefined)
+    throw new Error(`${control} needs a value; earshot bridge control lists them`);
   const { config } = loadConfig({
     env: environment,
     file: values.config,

@@ -72,7 +72,7 @@ async function playTrace(driver: Driver, trace: Trace, file: string): Promise<st
   const { lost, duplicates, malformed, resets } = counts;
   return [
     `${file} (${trace.origin}): ${notifications} notifications`,
-    `  ${live.length} frames of live audio, ${((live.length * frameMs) / 1000).toFixed(2)} s; lost ${lost}, twice ${duplicates}, malformed ${malformed}, counter begun anew ${resets}`,
+    `  ${live.length} frames of live audio, ${((live.length * frameMs) / 1000).toFixed(2)} s; lost ${lost}, duplicates ${duplicates}, malformed ${malformed}, restarts of the counter ${resets}`,
     ...others.map(text => `  ${text}`),
     `  SHA-256 of the frames: ${fingerprint(got)}`,
   ];

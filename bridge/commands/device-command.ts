@@ -4,6 +4,7 @@ import { environment, loadConfig } from '../../config/load.ts';
 import type { Clock } from '../clock.ts';
 import { inOrder, loadDriver, loadDrivers } from '../driver-host/driver-check.ts';
 import { builtInDrivers } from '../driver-host/drivers.ts';
+import { divertPrinting } from '../printed.ts';
 import { openRadio } from '../radios/open.ts';
 import { checkDevice } from './device-check.ts';
 import { recordDevice } from './device-record.ts';
@@ -60,6 +61,7 @@ async function record(file: string, values: RecordValues, clock: Clock): Promise
   const users = driver ? [await loadDriver(driver, driver)] : await loadDrivers(config.bridge.drivers, dir);
   const drivers = driver ? users : inOrder(users, await builtInDrivers());
   const log = pino({ level: 'warn' }, process.stderr);
+  divertPrinting(log);
   const simulator = simulate ? await simulated(clock) : null;
   const radio = await openRadio({ config, log, clock, load: simulator?.load, nearbyOnly: true });
   const origin = simulate
@@ -80,7 +82,7 @@ async function record(file: string, values: RecordValues, clock: Clock): Promise
     });
     const { expect, events } = trace;
     process.stdout.write(
-      `${file}: ${events.length} events of ${trace.device}; ${expect ? `${expect.frames} frames` : 'no frames: see device check'}. What was said is in it.\n`,
+      `${file}: ${events.length} events of ${trace.device}; ${expect ? `${expect.frames} frames` : 'no frames: see device check'}. It contains what was said.\n`,
     );
     return expect !== null;
   } finally {

@@ -11,6 +11,7 @@ import { readPaired } from '../devices/paired.ts';
 import { inOrder, loadDrivers } from '../driver-host/driver-check.ts';
 import { builtInDrivers } from '../driver-host/drivers.ts';
 import { lockDirectory } from '../lock.ts';
+import { divertPrinting } from '../printed.ts';
 import { openRadio } from '../radios/open.ts';
 import { askLocalCoreOnce } from '../uplink/local-core.ts';
 import { simulated } from './device-command.ts';
@@ -43,6 +44,7 @@ export async function runPair(argv: string[], clock: Clock): Promise<void> {
   const unlock = await lockDirectory(dir); // a bridge that runs has the adapter
   const simulator = values.simulate ? await simulated(clock) : null;
   const log = pino({ level: 'silent' });
+  divertPrinting(log);
   const radio = await openRadio({ config, log, clock, load: simulator?.load, nearbyOnly: true });
   const { ask, close } = terminal();
   try {

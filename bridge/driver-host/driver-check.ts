@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import type { Decoded, Driver, PacketDecoder } from '../driver.ts';
 import { checkDecoderDriver } from './decoder-driver.ts';
-import { AnyDriver, callable, problems, WITH_REASON } from './driver-schema.ts';
+import { AnyDriver, callable, problems, problemsInLines, WITH_REASON } from './driver-schema.ts';
 import { alwaysForbidden } from './forbidden.ts';
 import { declaredWrites } from './writes.ts';
 
@@ -79,7 +79,7 @@ export function checkDriver(where: string, value: unknown, isYaml = false): Driv
   const isOld = typeof value === 'object' && value !== null && !('api' in value) && !isYaml;
   if (isOld) return checkDecoderDriver(value, problem => new Error(`${where} is not a driver: ${problem}`));
   const checked = AnyDriver.safeParse(value, WITH_REASON);
-  if (!checked.success) throw new Error(`${where} is not a driver: ${problems(checked.error)}`);
+  if (!checked.success) throw new Error(`${where} is not a driver:${problemsInLines(checked.error)}`);
   const driver = value as Driver; // as it was checked; a copy would lose the methods of a class
   for (const ref of declaredWrites(driver)) {
     const forbidden = alwaysForbidden(ref);

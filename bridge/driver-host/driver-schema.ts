@@ -18,7 +18,13 @@ export const Name = z
 
 /** Reports absent fields as missing. */
 export const WITH_REASON: z.core.ParseContext<z.core.$ZodIssue> = {
-  error: ({ input }) => (input === undefined ? 'is missing' : undefined),
+  error(issue) {
+    if (issue.input === undefined) return 'is missing';
+    if (issue.code === 'unrecognized_keys') return `there is no field ${issue.keys.join(', ')}`;
+    if (issue.code === 'invalid_union' && Array.isArray(issue.options))
+      return `must be one of ${issue.options.join(', ')}`;
+    return undefined;
+  },
 };
 
 /** Whether the keys are the bytes that name codecs. */
@@ -196,12 +202,22 @@ const Controls = z
 const MAX_PROBLEMS = 50;
 
 /** Lists the invalid fields on one line. */
-export function problems({ issues }: z.ZodError): string {
+export function problems(error: z.ZodError): string {
+  return problemsIn(error).join('; ');
+}
+
+/** The same for a file: several invalid fields are on lines of their own. */
+export function problemsInLines(error: z.ZodError): string {
+  const all = problemsIn(error);
+  return all.length === 1 ? ` ${all[0]}` : all.map(line => `\n  ${line}`).join('');
+}
+
+function problemsIn({ issues }: z.ZodError): string[] {
   const told = issues
     .slice(0, MAX_PROBLEMS)
     .map(({ path, message }) => `${path.length > 0 ? `${path.join('.')}: ` : ''}${message}`);
   const more = issues.length - told.length;
-  return [...told, ...(more > 0 ? [`and ${more} more`] : [])].join('; ');
+  return [...told, ...(more > 0 ? [`and ${more} more`] : [])];
 }
 
 /** A driver of version 1. Unknown fields are refused: most are typing errors. */

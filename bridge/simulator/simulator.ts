@@ -6,6 +6,9 @@ import { createPendant, type Pendant } from './pendant.ts';
 import { withSocket } from './socket-module.ts';
 import { readWav } from './wav.ts';
 
+/** Vibration, light and microphone gain. */
+const FEATURES = (1 << 5) | (1 << 7) | (1 << 8);
+
 export interface SimulatorOptions {
   /** Recording that the pendant plays: WAV, or any format that ffmpeg reads. */
   audio: string;
@@ -34,7 +37,7 @@ export async function createSimulator(options: SimulatorOptions, clock: Clock): 
   if (!(codecId in CODECS)) throw new Error(`the simulated pendant has no codec ${codecId}`);
   const frames = createFrames(await readWav(audio), codecId);
   const controller = createController(options.controller);
-  const pendant = createPendant({ codecId, frames, loop, clock, speed, name });
+  const pendant = createPendant({ codecId, frames, loop, clock, speed, name, features: FEATURES });
   controller.add(pendant);
   return { load: simulatedNoble(controller), controller, pendant, stop: pendant.stop };
 }

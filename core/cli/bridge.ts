@@ -108,9 +108,7 @@ function addBridgeTools(bridge: Command): void {
 
 /** `device`: tools for authors of drivers. */
 export function addDevice(program: Command): void {
-  const device = program
-    .command('device')
-    .description('wearables: pair them, check their descriptions, record traces');
+  const device = program.command('device').description('check descriptions of wearables, and record traces');
   device
     .command('check')
     .argument('<file>', 'a driver: YAML, or a module')

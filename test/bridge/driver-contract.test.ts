@@ -454,16 +454,20 @@ test('errors in a description are reported with their fields', async t => {
   const wrong: [string, string, RegExp][] = [
     ['codec: mulaw', 'codec: mp3', /stream\.format\.codec: must be one of pcm16/],
     ['api: 1', 'api: 2', /api: must be 1/],
-    ['kind: raw', 'kind: row', /stream\.framing\.kind/],
+    ['kind: raw', 'kind: row', /stream\.framing\.kind: must be one of counted, fixed, .*raw$/],
     ["hex: '01'", 'hex: zz', /stream\.start\.0\.hex: must be bytes in hex/],
     ["hex: '01'", 'hex: 01', /stream\.start\.0\.hex: must be bytes in hex, in quotes/],
-    ['  battery:', '  batery:', /batery/],
+    ['  battery:', '  batery:', /stream: there is no field batery$/],
     ['name: my-board', 'name: My Board', /name: must be lower case/],
   ];
   for (const [right, instead, message] of wrong) {
     const at = await inFolder(t, { 'board.yaml': BOARD.replace(right, instead) });
     await t.throwsAsync(checkDevice(at('board.yaml')), { message }, instead);
   }
+  const several = BOARD.replace('api: 1', 'api: 2').replace('codec: mulaw', 'codec: mp3');
+  const file = (await inFolder(t, { 'board.yaml': several }))('board.yaml');
+  const { message } = (await t.throwsAsync(checkDevice(file))) ?? t.fail();
+  t.regex(message, /is not a driver:\n {2}api: must be 1\n {2}stream\.format\.codec: must be one of/);
   const at = await inFolder(t, { 'broken.yaml': 'api: [1', 'trace.jsonl': 'nonsense', 'board.yaml': BOARD });
   await t.throwsAsync(checkDevice(at('broken.yaml')), { message: /does not load/ });
   await t.throwsAsync(checkDevice(at('board.yaml'), at('trace.jsonl')), { message: /line 1 is no JSON/ });

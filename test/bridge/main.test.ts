@@ -443,6 +443,29 @@ test.serial('an invalid argument or a missing recording ends it with one line', 
   t.is(missing.errors().trim().split('\n').length, 1);
 });
 
+test.serial('its commands print their own lines only, and name commands as they were called', async t => {
+  const dir = await makeDir(t);
+  const command = async (...args: string[]) => {
+    const child = spawn(process.execPath, [MAIN, ...args, '--data-dir', dir], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, EARSHOT_CALLED_AS: 'npx earshot' },
+    });
+    const [out, errors] = await Promise.all([child.stdout.toArray(), child.stderr.toArray()]);
+    return { out: out.join(''), errors: errors.join('') };
+  };
+  const pairing = await command('pair'); // with an adapter it looks around, without one it says so
+  t.notRegex(pairing.out + pairing.errors, /noble/);
+  t.is(
+    (await command('control')).errors,
+    'error: the bridge does not run here; start it: npx earshot bridge\n',
+  );
+  t.regex(
+    (await command('control', 'Omi', 'led')).errors,
+    /led needs a value; npx earshot bridge control lists/,
+  );
+  t.regex((await command('control', 'My', 'pendant', 'led', '20')).errors, /unexpected: 20; .* in quotes/);
+});
+
 for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
   test.serial(
     `a process started by npx ends when npx is ended by ${signal}, with a shell in between`,

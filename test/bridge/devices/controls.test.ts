@@ -153,3 +153,26 @@ test('without a bridge the command says so', async t => {
   const dataDir = await temporaryDirectory(t);
   await t.throwsAsync(askBridge(join(dataDir, 'bridge'), {}), { message: /the bridge does not run here/ });
 });
+
+test('the simulated pendant of the command line has controls to try', async t => {
+  const dataDir = await temporaryDirectory(t);
+  const bridge = await startBridge({
+    config: ConfigSchema.parse({ dataDir, bridge: { core: 'ws://127.0.0.1:1', key: 'k' } }),
+    ...{
+      log,
+      clock,
+      simulate: { audio: new URL('../../fixtures/tomorrow.wav', import.meta.url).pathname, loop: true },
+    },
+  });
+  t.teardown(bridge.stop);
+  const ask = (request: BridgeRequest = {}) => askBridge(join(dataDir, 'bridge'), request).catch(() => []);
+  const lines = await eventually(
+    () => ask(),
+    shown => shown.length === 4,
+  );
+  t.deepEqual(
+    lines.slice(1).map(line => line.trim().split(' ')[0]),
+    ['led', 'microphone-gain', 'vibrate'],
+  );
+  t.deepEqual(await ask({ control: 'led', value: '20' }), ['Omi: led 20']);
+});
