@@ -216,6 +216,8 @@ async function firstBytes(file: string): Promise<Buffer> {
     });
   });
   try {
+    if ((await handle.stat()).isDirectory())
+      throw new AppError('invalid_input', `${file} is a directory: name the file of a backup`);
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(AGE.length), 0, AGE.length, 0);
     return buffer.subarray(0, bytesRead);
   } finally {

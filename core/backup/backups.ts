@@ -120,7 +120,8 @@ export function createBackups({ settings, log, ...request }: Options) {
     log.info({ file: backup.file, bytes: backup.bytes, rows: backup.rows }, 'backup made');
     if (rehearse) await noteRehearsed(backup.file, backup.notRehearsed);
     await note({ failed: null });
-    for (const { file } of superfluous(await listBackups(settings.directory), settings.keep)) await rm(file);
+    for (const { file } of superfluous(await listBackups(settings.directory), settings.keep))
+      await rm(file, { force: true }); // another server may keep its backups here, too
   }
 
   async function copyElsewhere(): Promise<void> {

@@ -1,4 +1,5 @@
-import { mkdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../contract/model.ts';
 import type { Storage } from '../contract/plugin.ts';
@@ -40,7 +41,9 @@ export interface Backup {
   notRehearsed?: string;
 }
 
-const UNFINISHED = '.unfinished';
+const UNFINISHED = /^\.(.+)-(\d+)\.unfinished$/;
+/** No backup takes this long: older drafts were left by another machine. */
+const MAX_DRAFT_MS = 24 * 3_600_000;
 
 /**
  * Makes a backup of a data directory, also of one that a server works on. It appears under its name when it is whole,
@@ -54,8 +57,8 @@ export async function createBackup(request: BackupRequest): Promise<Backup> {
   const createdAt = clock.now();
   const target = join(to, nameOf(createdAt, recipients.length > 0));
   await mkdir(to, { recursive: true, mode: 0o700 });
-  const work = join(to, UNFINISHED);
-  await rm(work, { recursive: true, force: true }); // left by a process that was killed
+  await removeAbandoned(to, clock.now());
+  const work = join(to, `.${hostname()}-${process.pid}.unfinished`);
   await mkdir(work, { mode: 0o700 });
   try {
     const { staged: sources, held } = await stageFiles({ dataDir, configFile, to, into: work }, signal);
@@ -98,5 +101,28 @@ export async function createBackup(request: BackupRequest): Promise<Backup> {
     };
   } finally {
     await rm(work, { recursive: true, force: true });
+  }
+}
+
+/** Removes drafts of processes that were killed. Others, such as another server, may be making a backup there as well. */
+async function removeAbandoned(directory: string, now: number): Promise<void> {
+  for (const name of await readdir(directory)) {
+    const [, host, pid] = UNFINISHED.exec(name) ?? [];
+    if (pid === undefined) continue;
+    const path = join(directory, name);
+    const changedAt = (await stat(path).catch(() => null))?.mtimeMs ?? now;
+    const isOver = host === hostname() ? !isRunning(Number(pid)) : now - changedAt > MAX_DRAFT_MS;
+    if (isOver) await rm(path, { recursive: true, force: true });
+  }
+}
+
+/** Whether another process has this id. */
+function isRunning(pid: number): boolean {
+  if (pid === process.pid) return false; // of a process before this one, as in a container
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }

@@ -10,6 +10,8 @@ export interface Keep {
 }
 
 const NAME = /^earshot-(\d{4})-(\d{2})-(\d{2})T(\d{2})(\d{2})(\d{2})Z\.tar\.zst(\.age)?$/;
+/** Entries of a data directory that a restore within it creates; they are part of no backup. */
+export const RESTORE_ENTRY = /^(restoring|replaced)-/;
 const DAY_MS = 24 * 3_600_000;
 
 /** `earshot-2026-11-22T033000Z.tar.zst`, with `.age` behind it where it is encrypted. */

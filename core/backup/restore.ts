@@ -1,11 +1,25 @@
 import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { chown, mkdir, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import {
+  access,
+  chown,
+  copyFile,
+  constants as FILES,
+  mkdir,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  rmdir,
+  stat,
+} from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { AppError } from '../runtime/errors.ts';
 import { freeBytes, syncDirectory } from '../runtime/files.ts';
 import { type ArchivedFile, DATABASE, type Manifest, readArchive } from './archive.ts';
 import { checkDatabase } from './database-check.ts';
+import { RESTORE_ENTRY } from './names.ts';
 
 export interface RestoreRequest {
   file: string;
@@ -22,11 +36,22 @@ export interface Restored {
   manifest: Manifest;
   /** Where the previous contents are now; null: there were none. */
   replaced: string | null;
+  /** Directories left by restores that were killed. */
+  abandoned: string[];
 }
+
+const DRAFT = 'restoring-';
+const DRAFT_ID_CHARS = 8;
+const REPLACED = 'replaced-';
+/** Marks the data directory as one that had accounts: without its database, no server starts there. */
+const INSTALLATION = 'server.json';
+/** Root of an ext4 file system. */
+const LOST_AND_FOUND = 'lost+found';
 
 /**
  * Unpacks a backup beside a data directory, checks every file and the database, and then replaces the directory in
- * one step. If anything fails before that, the directory is unchanged.
+ * one step. A directory that cannot be renamed, such as a mount point, is replaced entry by entry, the database last.
+ * If anything fails before that, the directory is unchanged.
  */
 export async function restoreBackup({
   file,
@@ -41,21 +66,36 @@ export async function restoreBackup({
       'conflict',
       `${dataDir} is not empty: move what is in it aside with --replace, or name another with --data-dir`,
     );
-  const draft = `${dataDir}.restoring-${randomUUID().slice(0, 8)}`;
+  const isFixed = there !== 'absent' && (await cannotBeRenamed(dataDir));
+  const prefix = isFixed ? join(dataDir, '/') : `${dataDir}.`;
+  const draft = `${prefix}${DRAFT}${randomUUID().slice(0, DRAFT_ID_CHARS)}`;
   try {
     const manifest = await unpack({ file, identity, into: draft, ...(signal && { signal }) });
     await takeOwner(draft, there === 'absent' ? dirname(dataDir) : dataDir);
-    const replaced = there === 'filled' ? `${dataDir}.replaced-${stamp()}` : null;
-    await takePlace(draft, dataDir, there, replaced);
-    return { manifest, replaced };
+    signal?.throwIfAborted();
+    const replaced = there === 'filled' ? `${prefix}${REPLACED}${stamp()}` : null;
+    if (isFixed) await moveInto(draft, dataDir, replaced);
+    else await takePlace(draft, dataDir, there, replaced);
+    await rm(draft, { recursive: true, force: true });
+    return { manifest, replaced, abandoned: await abandonedBeside(draft) };
   } finally {
     await rm(draft, { recursive: true, force: true });
   }
 }
 
+async function abandonedBeside(draft: string): Promise<string[]> {
+  const folder = dirname(draft);
+  const start = basename(draft).slice(0, -DRAFT_ID_CHARS);
+  return (await readdir(folder)).filter(name => name.startsWith(start)).map(name => join(folder, name));
+}
+
 /** Reads a whole backup without unpacking it. */
-export async function inspectBackup(file: string, identity: string | null): Promise<Manifest> {
-  return readArchive(file, identity, async () => async () => null);
+export async function inspectBackup(
+  file: string,
+  identity: string | null,
+  signal?: AbortSignal,
+): Promise<Manifest> {
+  return readArchive(file, identity, async () => async () => null, signal);
 }
 
 /** Unpacks into a new directory, and checks everything. */
@@ -89,11 +129,35 @@ export async function unpack({
 
 async function stateOf(directory: string): Promise<'absent' | 'empty' | 'filled'> {
   try {
-    return (await readdir(directory)).length === 0 ? 'empty' : 'filled';
+    return (await contentsOf(directory)).length === 0 ? 'empty' : 'filled';
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 'absent';
     throw error;
   }
+}
+
+/** Entries of a data directory, without those of the file system and of other restores. */
+async function contentsOf(directory: string): Promise<string[]> {
+  const entries = await readdir(directory);
+  return entries.filter(name => name !== LOST_AND_FOUND && !RESTORE_ENTRY.test(name));
+}
+
+/** Whether a directory is a mount point, as in a container, or in a directory that cannot be written. */
+async function cannotBeRenamed(directory: string): Promise<boolean> {
+  const parent = dirname(directory);
+  try {
+    await access(parent, FILES.W_OK);
+  } catch {
+    return true;
+  }
+  if ((await stat(directory)).dev !== (await stat(parent)).dev) return true;
+  const mounts = await readFile('/proc/self/mountinfo', 'utf8').catch(() => ''); // Linux alone has it
+  const path = (await realpath(directory)).replace(/[ \t\n\\]/g, escapedByKernel);
+  return mounts.split('\n').some(line => line.split(' ')[4] === path);
+}
+
+function escapedByKernel(character: string): string {
+  return `\\${character.charCodeAt(0).toString(8).padStart(3, '0')}`;
 }
 
 async function takePlace(
@@ -109,14 +173,27 @@ async function takePlace(
     if (replaced !== null) await rename(join(replaced, 'backups'), join(dataDir, 'backups')).catch(isAbsent);
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    throw new AppError(
-      'conflict',
-      `${dataDir} cannot be replaced as a whole (${code}), as when it is a mount point: restore into a new directory ` +
-        'within it with --data-dir, and move what is in that up',
-      { cause },
-    );
+    throw new AppError('conflict', `${dataDir} cannot be replaced (${code})`, { cause });
   }
   await syncDirectory(dirname(dataDir));
+}
+
+/**
+ * Replaces what is in a directory. Until the database arrives, last, the record of the installation prevents a server
+ * from starting with a new one.
+ */
+async function moveInto(draft: string, dataDir: string, replaced: string | null): Promise<void> {
+  if (replaced !== null) {
+    await mkdir(replaced, { mode: 0o700 });
+    await takeOwner(replaced, dataDir);
+    await copyFile(join(dataDir, INSTALLATION), join(replaced, INSTALLATION)).catch(isAbsent);
+    for (const name of await contentsOf(dataDir))
+      if (name !== INSTALLATION && name !== 'backups')
+        await rename(join(dataDir, name), join(replaced, name));
+  }
+  const arriving = (await readdir(draft)).filter(name => name !== DATABASE);
+  for (const name of [...arriving, DATABASE]) await rename(join(draft, name), join(dataDir, name));
+  await syncDirectory(dataDir);
 }
 
 /** The backups, perhaps this one among them, stay with the data directory. */
@@ -137,7 +214,7 @@ async function refuseWithoutRoom(directory: string, bytes: number): Promise<void
   if (free > bytes) return;
   throw new AppError(
     'storage_full',
-    `The contents of the backup need ${Math.ceil(bytes / 1e6)} MB, and there are ${Math.floor(free / 1e6)} MB free for ${directory}`,
+    `The contents of the backup need ${Math.ceil(bytes / 1e6)} MB, and ${Math.floor(free / 1e6)} MB are free in ${dirname(directory)}`,
   );
 }
 

@@ -9,6 +9,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import { AppError, toAppError } from '../runtime/errors.ts';
 import { freeBytes } from '../runtime/files.ts';
+import { RESTORE_ENTRY } from './names.ts';
 import type { Staged, StagedFiles, StagingAnswer, StagingRequest } from './staging.ts';
 
 /** How long to wait for another process to finish writing to a database. */
@@ -89,7 +90,10 @@ async function modelFolders(): Promise<string[]> {
  */
 function isLeftOut(path: string): boolean {
   if (/-(wal|shm|journal)$|\.(new|tmp|unfinished)$/.test(path)) return true;
-  return !path.includes('/') && /^(backups|exports|control\.sock|plugin-starts\.json|.*\.db)$/.test(path);
+  if (path.includes('/')) return false;
+  return (
+    RESTORE_ENTRY.test(path) || /^(backups|exports|control\.sock|plugin-starts\.json|.*\.db)$/.test(path)
+  );
 }
 
 async function list(folder: string): Promise<Dirent[]> {

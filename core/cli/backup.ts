@@ -157,7 +157,7 @@ async function makeHere(loaded: LoadedConfig, to: string | null): Promise<Backup
 function tell({ file, bytes, rows, files, encrypted, leftOut }: Backup): string {
   const how = encrypted ? 'encrypted, and read back' : 'read back and checked';
   return `${file}: ${size(bytes)}, ${rows} rows and ${files} files, ${how}.
-${leftOut.map(path => `Left out, as its plugin has locked it: ${path}\n`).join('')}To put it back:  earshot restore ${file}`;
+${leftOut.map(path => `Not included: ${path}, which its plugin keeps locked. Earshot's own plugins rebuild such files.\n`).join('')}To restore it:  earshot restore ${file}`;
 }
 
 /** Formats a size for people. */

@@ -5,7 +5,7 @@ import type { Manifest } from '../backup/archive.ts';
 import { backupSettings } from '../backup/backups.ts';
 import { fetchBackup } from '../backup/fetch.ts';
 import { isPlace } from '../backup/places.ts';
-import { inspectBackup, restoreBackup } from '../backup/restore.ts';
+import { inspectBackup, type Restored, restoreBackup } from '../backup/restore.ts';
 import { controlPath, isServed } from '../control/control.ts';
 import { AppError } from '../runtime/errors.ts';
 import { print, settingsOf } from './in-process.ts';
@@ -41,37 +41,59 @@ and key, or the program, are those of backup in the configuration or the environ
 Example: earshot restore earshot-2026-11-22T033000Z.tar.zst --data-dir /var/lib/earshot`,
     )
     .action((file: string, options: Options, command: Command) =>
-      isPlace(file) ? restoreFetched(file, options, command) : restore(resolve(file), options, command),
+      interruptible(signal =>
+        isPlace(file)
+          ? restoreFetched(file, options, command, signal)
+          : restore(resolve(file), options, command, signal),
+      ),
     );
 }
 
+/** Ctrl-C ends the work, which then removes its drafts. */
+async function interruptible(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  const interrupted = new AbortController();
+  const interrupt = () => interrupted.abort(new AppError('unavailable', 'Interrupted; nothing was changed'));
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  for (const name of signals) process.on(name, interrupt);
+  try {
+    await work(interrupted.signal);
+  } finally {
+    for (const name of signals) process.removeListener(name, interrupt);
+  }
+}
+
 /** Downloads a backup next to the data directory, where there is the room that a restore needs anyway. */
-async function restoreFetched(from: string, options: Options, command: Command): Promise<void> {
+async function restoreFetched(
+  from: string,
+  options: Options,
+  command: Command,
+  signal: AbortSignal,
+): Promise<void> {
   const { config } = await settingsOf(command, { orHere: true });
   const parent = dirname(resolve(config.dataDir));
   const folder = await mkdtemp(join(parent, '.earshot-fetched-')).catch(cause => {
     throw new AppError('config_error', `${parent} has to be there, and writable (${cause.code})`, { cause });
   });
-  const interrupted = new AbortController();
-  const interrupt = () => interrupted.abort(new AppError('unavailable', 'Interrupted; nothing was changed'));
-  process.once('SIGINT', interrupt);
   try {
     if (!options.json) process.stderr.write(`Fetching from ${from} ...\n`);
     const file = join(folder, 'backup');
-    const name = await fetchBackup(from, file, backupSettings(config), interrupted.signal);
+    const name = await fetchBackup(from, file, backupSettings(config), signal);
     if (!options.json) process.stderr.write(`It is ${name}.\n`);
-    process.removeListener('SIGINT', interrupt);
-    await restore(file, options, command);
+    await restore(file, options, command, signal);
   } finally {
-    process.removeListener('SIGINT', interrupt);
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-async function restore(backup: string, options: Options, command: Command): Promise<void> {
+async function restore(
+  backup: string,
+  options: Options,
+  command: Command,
+  signal: AbortSignal,
+): Promise<void> {
   const identity = options.identity === undefined ? null : await readKey(options.identity);
   if (options.dryRun) {
-    const manifest = await inspectBackup(backup, identity);
+    const manifest = await inspectBackup(backup, identity, signal);
     return print(options.json, { ...summary(manifest), dryRun: true }, tellContents(manifest));
   }
   const { dataDir } = (await settingsOf(command, { orHere: true })).config;
@@ -79,10 +101,11 @@ async function restore(backup: string, options: Options, command: Command): Prom
     throw new AppError('conflict', `A server runs on ${dataDir}; stop it first`);
   if (!options.json) process.stderr.write('Unpacking and checking ...\n');
   const target = resolve(dataDir);
-  const { manifest, replaced } = await restoreBackup({
-    ...{ file: backup, identity, dataDir: target, replace: options.replace === true },
+  const restored = await restoreBackup({
+    ...{ file: backup, identity, dataDir: target, replace: options.replace === true, signal },
   });
-  print(options.json, { ...summary(manifest), dataDir: target, replaced }, tell(manifest, target, replaced));
+  const { manifest, replaced } = restored;
+  print(options.json, { ...summary(manifest), dataDir: target, replaced }, tell(restored, target));
 }
 
 /** Returns the key's line of an age key file; the other lines are comments. */
@@ -112,22 +135,25 @@ function tellContents(manifest: Manifest): string {
   const counts = Object.entries(rows).filter(([, count]) => count > 0);
   const width = Math.max(...counts.map(([table]) => table.length), 0);
   return [
-    `A backup of ${createdAt} by Earshot ${version}, whole and sound:`,
+    `A backup of ${createdAt} by Earshot ${version}, complete and undamaged:`,
     `${files.length} files, ${(bytesOf(files) / 1e6).toFixed(1)} MB unpacked. Rows of the database:`,
     ...counts.map(([table, count]) => `  ${table.padEnd(width)}  ${count}`),
   ].join('\n');
 }
 
-function tell({ createdAt, version, files }: Manifest, dataDir: string, replaced: string | null): string {
+function tell({ manifest, replaced, abandoned }: Restored, dataDir: string): string {
+  const { createdAt, version, files } = manifest;
   const configuration = files.find(({ path }) => path.startsWith('configuration/'));
+  const path = /^[\w./@+-]+$/.test(dataDir) ? dataDir : `'${dataDir.replaceAll("'", "'\\''")}'`;
   return [
-    `The backup of ${createdAt} (Earshot ${version}) is in ${dataDir}.`,
-    replaced === null ? '' : `What was there before is in ${replaced}; delete it when you do not miss it.`,
+    `The backup of ${createdAt} (Earshot ${version}) is restored in ${dataDir}.`,
+    replaced === null ? '' : `The previous data is in ${replaced}: delete it when you no longer need it.`,
+    ...abandoned.map(left => `Left by a restore that was interrupted: ${left}. Delete it.`),
     configuration
-      ? `The configuration of then is in ${join(dataDir, 'configuration', basename(configuration.path))}.`
+      ? `The configuration at that time is in ${join(dataDir, 'configuration', basename(configuration.path))}.`
       : '',
     'Speech models are not part of a backup: earshot setup fetches one again.',
-    'Start with it:  earshot serve',
+    `Start the server:  earshot serve --data-dir ${path}`,
   ]
     .filter(line => line !== '')
     .join('\n');

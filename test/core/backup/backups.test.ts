@@ -109,6 +109,27 @@ test('a restore replaces only the requested data, keeps the backups, and changes
   t.deepEqual((await readdir(base)).length, 4, 'no draft is left');
 });
 
+test('an interrupted restore changes nothing, and drafts of killed ones are named', async t => {
+  const { base, dataDir, backups } = await room(t);
+  const { file } = await made(backups);
+  const request = { file, identity: null, dataDir, replace: true };
+  const before = await readdir(dataDir);
+  const interrupted = new AbortController();
+  const restoring = restoreBackup({ ...request, signal: interrupted.signal });
+  const drafts = async () => (await readdir(base)).filter(name => name.startsWith('data.restoring-'));
+  while ((await drafts()).length === 0) await new Promise(setImmediate);
+  interrupted.abort(new AppError('unavailable', 'Interrupted'));
+  await t.throwsAsync(restoring, { message: 'Interrupted' });
+  t.deepEqual(await drafts(), []);
+  t.deepEqual(await readdir(dataDir), before);
+  await mkdir(join(base, 'data.restoring-0a1b2c3d'));
+  const { abandoned } = await restoreBackup(request);
+  t.deepEqual(abandoned, [join(base, 'data.restoring-0a1b2c3d')]);
+  await t.throwsAsync(restoreBackup({ ...request, file: base }), {
+    message: /is a directory: name the file/,
+  });
+});
+
 test('a backup is made daily, the first a day after installation; old ones are deleted after a new one', async t => {
   const { settings, clock, state, backups } = await room(t);
   const count = async () =>

@@ -1,16 +1,17 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, fork, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { hostname, tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
 import { type BackupSettings, createBackups } from '../../../core/backup/backups.ts';
+import { createBackup } from '../../../core/backup/create.ts';
 import { checkDatabase } from '../../../core/backup/database-check.ts';
 import { listBackups } from '../../../core/backup/names.ts';
-import { inspectBackup } from '../../../core/backup/restore.ts';
+import { inspectBackup, restoreBackup } from '../../../core/backup/restore.ts';
 import { ACCESS_KEY, s3Server } from '../../helpers/s3-server.ts';
 import { reportSkipped } from '../../helpers/skips.ts';
 import { HOW_TO_GET_A_DISK, mountSmallDisk } from '../../helpers/small-disk.ts';
@@ -100,6 +101,104 @@ test("however a backup is interrupted, every file with a backup's name is comple
   t.true(uploads.size <= 1);
   t.true(objects.size <= 3, [...objects.keys()].join());
   last.kill('SIGKILL');
+});
+
+test('two servers make backups in one directory at the same time', async t => {
+  const base = await temporary(t);
+  const directory = join(base, 'backups');
+  const settings = settingsOf(directory, { region: 'us-east-1', prefix: '', pathStyle: true });
+  const run = async (name: string) => {
+    const dataDir = join(base, name);
+    await mkdir(dataDir);
+    await writeFile(join(dataDir, 'server.json'), randomBytes(2 * 1024 * 1024));
+    const database = join(dataDir, 'earshot.db');
+    const opened = await openStorage(database);
+    await opened.storage.migrate();
+    await opened.close();
+    const child = fork(join(import.meta.dirname, 'interrupted-backup.ts'), [
+      JSON.stringify({ dataDir, database, settings, at: START }),
+    ]);
+    t.teardown(() => child.kill('SIGKILL'));
+    const ended = once(child, 'exit').then(() => {
+      throw new Error(`the server on ${name} failed`);
+    });
+    ended.catch(() => {});
+    for (let made = 0; made < 5; made++) await Promise.race([once(child, 'message'), ended]);
+    child.kill('SIGSTOP');
+  };
+  await t.notThrowsAsync(Promise.all([run('one'), run('two')]));
+  const found = await listBackups(directory);
+  t.true(found.length > 0);
+  for (const { file } of found) await t.notThrowsAsync(inspectBackup(file, null));
+});
+
+test('drafts of killed processes and of other machines a day ago are removed, and no others', async t => {
+  const base = await temporary(t);
+  const database = join(base, 'earshot.db');
+  const { storage, close } = await openStorage(database);
+  t.teardown(close);
+  await storage.migrate();
+  const to = join(base, 'backups');
+  const { pid: ended } = spawnSync('true');
+  const [killed, running] = [
+    `.${hostname()}-${ended}.unfinished`,
+    `.${hostname()}-${process.ppid}.unfinished`,
+  ];
+  const [old, recent] = ['.elsewhere-1.unfinished', '.elsewhere-2.unfinished'];
+  for (const name of [killed, running, old, recent]) await mkdir(join(to, name), { recursive: true });
+  const now = Date.now();
+  await utimes(join(to, old), now / 1000 - 25 * 3600, now / 1000 - 25 * 3600);
+  const { file } = await createBackup({
+    ...{ dataDir: base, configFile: null, storage, clock: { now: () => now }, to, recipients: [] },
+    signal: new AbortController().signal,
+  });
+  t.deepEqual((await readdir(to)).sort(), [recent, running, basename(file)].sort());
+});
+
+const mounted = mountSmallDisk(8 * 1024 * 1024);
+test.after.always(() => mounted?.unmount());
+test('a data directory that is a mount point is replaced in place, the database last', async t => {
+  if (!mounted) return reportSkipped(t, 'disk', 'a restore into a mount point', HOW_TO_GET_A_DISK);
+  const base = await temporary(t);
+  const dataDir = join(base, 'data');
+  await mkdir(join(dataDir, 'plugins/local'), { recursive: true });
+  await writeFile(join(dataDir, 'plugins/local/key.pem'), 'old key');
+  await writeFile(join(dataDir, 'server.json'), 'old record');
+  const { storage, close } = await openStorage(join(dataDir, 'earshot.db'));
+  t.teardown(close);
+  await storage.migrate();
+  const request = { configFile: null, storage, clock: Date, recipients: [] };
+  const { signal } = new AbortController();
+  const { file } = await createBackup({ ...request, dataDir, to: join(base, 'backups'), signal });
+
+  const dir = mounted.dir;
+  await mkdir(join(dir, 'lost+found'));
+  const restore = { file, identity: null, dataDir: dir };
+  t.is((await restoreBackup({ ...restore, replace: false })).replaced, null);
+  t.is(await readFile(join(dir, 'plugins/local/key.pem'), 'utf8'), 'old key');
+
+  await writeFile(join(dir, 'server.json'), 'new record');
+  await mkdir(join(dir, 'backups'));
+  await mkdir(join(dir, 'restoring-12345678'));
+  await writeFile(join(dir, 'later'), 'x');
+  await t.throwsAsync(restoreBackup({ ...restore, replace: false }), { code: 'conflict' });
+  const { replaced, abandoned } = await restoreBackup({ ...restore, replace: true });
+  t.deepEqual(abandoned, [join(dir, 'restoring-12345678')]);
+  t.is(await readFile(join(dir, 'server.json'), 'utf8'), 'old record');
+  t.is(await readFile(join(replaced ?? '', 'server.json'), 'utf8'), 'new record');
+  t.deepEqual((await readdir(replaced ?? '')).sort(), ['earshot.db', 'later', 'plugins', 'server.json']);
+  t.deepEqual((await readdir(dir)).sort(), [
+    ...['backups', 'earshot.db', 'lost+found', 'plugins', basename(replaced ?? '')],
+    ...['restoring-12345678', 'server.json'],
+  ]);
+  const again = await openStorage(join(dir, 'earshot.db'));
+  await t.notThrowsAsync(again.storage.migrate());
+  const made = await createBackup({
+    ...{ ...request, storage: again.storage, dataDir: dir, to: join(base, 'two'), signal },
+  });
+  await again.close();
+  const { files } = await inspectBackup(made.file, null);
+  t.deepEqual(files.map(({ path }) => path).sort(), ['earshot.db', 'plugins/local/key.pem', 'server.json']);
 });
 
 const disk = mountSmallDisk(90 * 1024 * 1024);
