@@ -19,6 +19,10 @@ interface Output {
 const POLL_MS = 250;
 const MB = 1_000_000;
 
+function size(bytes: number): string {
+  return bytes < MB ? `${Math.ceil(bytes / 1000)} kB` : `${(bytes / MB).toFixed(1)} MB`;
+}
+
 /** `export` and `import`: all data of one account as a file. */
 export function addTransfer(program: Command): void {
   addExport(program);
@@ -48,7 +52,7 @@ Examples:
     )
     .action(async (user: string, { to, json, url, tokenFile }: ExportOptions, command: Command) => {
       const file = resolve(to ?? `earshot-${user.replace(/[^\p{L}\p{N}-]/gu, '_')}.zip`);
-      const onProgress = json ? () => {} : (bytes: number) => showProgress(`${(bytes / MB).toFixed(1)} MB`);
+      const onProgress = json ? () => {} : (bytes: number) => showProgress(size(bytes));
       const done =
         url === undefined
           ? (await transfer(await settingsOf(command), 'transfer.export', { user, file }, onProgress)).done
@@ -80,10 +84,10 @@ function addImport(program: Command): void {
     .addHelpText(
       'after',
       `
-What it is, is recognised: an archive of Earshot, which needs an account that is empty; exports of Omi,
-Limitless and Granola; Bee's folder; transcripts of PLAUD, Otter and Fireflies; WhatsApp chats;
-SRT, VTT, Markdown and ICS; audio files; folders and ZIP archives with any of them; the interfaces of Omi and Limitless, with a key.
-What was imported before is not imported again.
+The format is detected: an archive of Earshot, which needs an empty account; exports of Omi, Limitless and
+Granola; Bee's folder; transcripts of PLAUD, Otter and Fireflies; WhatsApp chats; SRT, VTT, Markdown and ICS;
+audio files; folders and ZIP archives with any of them; the APIs of Omi and Limitless, with a key.
+Nothing is imported twice.
 
 Examples:
   earshot import ada.zip --user ada
@@ -111,12 +115,8 @@ async function takeIn(loaded: LoadedConfig, from: string, options: ImportOptions
     { user, file, dryRun, key },
     json ? () => {} : count => showProgress(`${count} ${count === 1 ? 'thing' : 'things'}`),
   );
-  const counted = countsOf(rows, foreign);
-  print(
-    json,
-    { user, dryRun, rows, foreign },
-    `${counted}${foreign ? tellForeign(user, dryRun, foreign) : tellOwn(user, dryRun)}`,
-  );
+  const words = foreign ? tellForeign(user, dryRun, rows, foreign) : tellOwn(user, dryRun, rows);
+  print(json, { user, dryRun, rows, foreign }, words);
 }
 
 async function readKey(file: string, option = '--key-file'): Promise<string> {
@@ -132,36 +132,63 @@ async function tokenIn(file: string | undefined): Promise<string> {
 }
 
 type Came = Result<'transfer.progress'>;
+type Foreign = NonNullable<Came['foreign']>;
 
-function countsOf(rows: Came['rows'], foreign: Came['foreign']): string {
-  const counted = Object.entries(rows ?? {}).map(([name, count]) => [String(count), name]);
-  if (foreign && foreign.known > 0) counted.push([String(foreign.known), 'there already']);
-  const left = (foreign?.leftOut ?? []).map(
-    ({ what, why, count }) => `Left out: ${count} × ${what}, as ${why}.`,
-  );
-  return [...(counted.length > 0 ? [table([foreign ? '' : 'rows', 'of'], counted)] : []), ...left, ''].join(
-    '\n',
-  );
+/** Kinds of things from other products: singular and plural. */
+const KINDS: Readonly<Record<string, string>> = {
+  conversation: 'conversations',
+  memory: 'memories',
+  task: 'tasks',
+  person: 'people',
+  recording: 'recordings',
+};
+
+function counted(count: number, kind: string): string {
+  return `${count} ${count === 1 ? kind : (KINDS[kind] ?? kind)}`;
 }
 
-function tellOwn(user: string, dryRun: boolean): string {
-  return dryRun
-    ? `The file can be imported for ${user}. Nothing was changed.`
-    : `The account ${user} has it all now.`;
+/** Rows of an archive of Earshot, by table; empty tables are omitted. */
+function tellRows(rows: Came['rows']): string {
+  const filled = Object.entries(rows ?? {}).filter(([, count]) => count > 0);
+  return filled.length === 0
+    ? 'It has no data.\n'
+    : `${table(
+        ['rows', 'table'],
+        filled.map(([name, count]) => [String(count), name]),
+      )}\n`;
 }
 
-function tellForeign(user: string, dryRun: boolean, { id, format }: NonNullable<Came['foreign']>): string {
-  return dryRun
-    ? `This is ${format}. It can be imported for ${user}. Nothing was changed.`
-    : `Imported for ${user}: ${format}. To undo it: earshot import --user ${user} --undo ${id}`;
+function tellOwn(user: string, dryRun: boolean, rows: Came['rows']): string {
+  return `${tellRows(rows)}${
+    dryRun
+      ? `The archive is valid and can be imported into the account ${user}. Nothing was changed.`
+      : `Everything was imported into the account ${user}.`
+  }`;
+}
+
+function tellForeign(user: string, dryRun: boolean, rows: Came['rows'], foreign: Foreign): string {
+  const { id, format, known, leftOut } = foreign;
+  const isNew = Object.keys(rows ?? {}).length > 0;
+  const ending = dryRun
+    ? `Nothing was changed. Import it into the account ${user} with the same command without --dry-run.`
+    : `To undo this import: earshot import --user ${user} --undo ${id}`;
+  return [
+    dryRun ? `Format: ${format}. New things in it:` : `Imported into the account ${user}, from ${format}:`,
+    ...Object.entries(rows ?? {}).map(([kind, count]) => `  ${counted(count, kind)}`),
+    ...(isNew ? [] : ['  nothing']),
+    ...(known > 0 ? [`Imported before: ${known}.`] : []),
+    ...leftOut.map(({ what, why, count }) => `Left out: ${count} × ${what}, as ${why}.`),
+    ...(isNew ? [ending] : []),
+  ].join('\n');
 }
 
 async function undo(loaded: LoadedConfig, id: string, { user, json }: ImportOptions): Promise<void> {
   const { rows } = await transfer(loaded, 'transfer.undo', { user, id }, () => {});
+  const deleted = Object.entries(rows ?? {}).map(([kind, count]) => counted(count, kind));
   print(
     json,
     { user, id, rows },
-    `${countsOf(rows, null)}Taken back: the account ${user} has none of it any more.`,
+    `The import was undone. Deleted from the account ${user}: ${deleted.join(', ') || 'nothing'}.`,
   );
 }
 
@@ -170,11 +197,12 @@ async function listImports(loaded: LoadedConfig, { user, json }: ImportOptions):
   const rows = imports.map(({ id, startedAt, state, format, name, counts }) => [
     ...[id, startedAt, state, format, name],
     Object.entries(counts)
-      .map(([kind, count]) => `${count} ${kind}`)
+      .map(([kind, count]) => counted(count, kind))
       .join(', '),
   ]);
-  const none = `Nothing was imported for ${user} from other products.`;
-  print(json, imports, rows.length === 0 ? none : table(['id', 'when', '', 'what', 'from', ''], rows));
+  const none = `Nothing has been imported from other products into the account ${user}.`;
+  const headings = ['id', 'when', 'state', 'format', 'from', 'imported'];
+  print(json, imports, rows.length === 0 ? none : table(headings, rows));
 }
 
 type Call = <C extends CommandName>(command: C, args: Args<C>) => Promise<Result<C>>;

@@ -23,8 +23,8 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   devices: 'are reported anew by their bridges',
   embeddings: 'are computed anew',
   memory_changes: 'are computed anew',
-  foreign_imports: 'tell what was taken in here, so that it can be undone here',
-  foreign_items: 'tell what was taken in here, so that it can be undone here',
+  foreign_imports: 'list what was imported here, so that it can be undone here',
+  foreign_items: 'list what was imported here, so that it can be undone here',
   voice_assignments: 'can be undone on this server alone',
   voice_changes: 'can be undone on this server alone',
 };

@@ -143,7 +143,7 @@ async function requireEmpty(storage: Storage, user: User): Promise<void> {
       if (page.length > 0)
         throw new AppError(
           'conflict',
-          `The account ${user.name} is not empty: it has ${name}. Add one for what is in the file: earshot user add NAME`,
+          `The account ${user.name} is not empty: it has ${name.replaceAll('_', ' ')}. Create another account for the archive: earshot user add NAME`,
         );
   }
 }

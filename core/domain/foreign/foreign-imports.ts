@@ -13,6 +13,8 @@ import { createForeignStore, idOfThing, type Run } from './foreign-store.ts';
 const NOTED_EVERY = 500;
 const UNDONE_AT_ONCE = 250;
 const MAX_LISTED = 100;
+/** Length from which the beginning or the end of an id stands for it. */
+const MIN_PART_CHARS = 8;
 /** Notes of the same kind are counted and told once. */
 const MAX_NOTES = 50;
 
@@ -22,7 +24,7 @@ export interface ForeignOutcome {
   id: string | null;
   format: string;
   counts: Record<string, number>;
-  /** Things that were there already. */
+  /** Things that were imported before. */
   known: number;
   /** Things that were not imported, the reason, and their number. */
   leftOut: { what: string; why: string; count: number }[];
@@ -106,18 +108,18 @@ export function createForeignImports({
   /** Removes what a run stored, and answers how much of each kind that was. `not_found`, `conflict`. */
   async function undo(user: User, id: string): Promise<Record<string, number>> {
     const found = (await storage.foreignImports.list(user.id, MAX_LISTED)).filter(
-      run => run.id === id || (id.length >= 8 && run.id.endsWith(id)),
+      run => run.id === id || (id.length >= MIN_PART_CHARS && (run.id.endsWith(id) || run.id.startsWith(id))),
     );
     const [run] = found;
     if (!run || found.length > 1)
       throw new AppError(
         'not_found',
-        `There is no import ${id}: earshot import --list shows those there are`,
+        `There is no import ${id}, or several match: earshot import --user ${user.name} --list shows all`,
       );
     if (run.format === 'Earshot')
       throw new AppError(
         'conflict',
-        `The import ${id} was all of an account: delete the account to take it back`,
+        `The import ${id} created a whole account: delete the account to undo it`,
       );
     if (run.state === 'undone') throw new AppError('conflict', `The import ${id} was undone already`);
     return undoRun({ userId: user.id, importId: run.id });

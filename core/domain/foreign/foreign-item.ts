@@ -76,7 +76,7 @@ const Recording = z.object({
   endedAt: Instant,
 });
 
-/** Something that is recognised and not imported. */
+/** Something that is known and not imported. */
 const LeftOut = z.object({
   kind: z.literal('left_out'),
   what: z.string().max(200),

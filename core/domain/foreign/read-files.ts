@@ -70,6 +70,6 @@ function refusal(unknown: readonly string[]) {
   const named = unknown.slice(0, MAX_NAMED).join(', ');
   const others = unknown.length > MAX_NAMED ? ` and ${unknown.length - MAX_NAMED} others` : '';
   return wrong(
-    `${named}${others}: no known format. Remove what is not to be imported. Known are ${FORMATS.map(({ title }) => title).join(', ')}`,
+    `${named}${others}: unknown format. Move away what is not to be imported. Known formats: ${FORMATS.map(({ title }) => title).join(', ')}`,
   );
 }

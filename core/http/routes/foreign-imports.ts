@@ -22,7 +22,7 @@ const Progress = z
     import_id: z.string().nullable().describe('Null: it is not over, or nothing was changed'),
     format: z.string().nullable(),
     counts: Counts,
-    known: z.int().describe('Things that were there already'),
+    known: z.int().describe('Things that were imported before'),
     left_out: z.array(z.object({ what: z.string(), why: z.string(), count: z.int() })),
     error: z.string().nullable().describe('Why it ended early; nothing was changed then'),
   })

@@ -18,7 +18,7 @@ export const bee: Format = {
   async *things(file) {
     const text = await textOf(file);
     if (isDaily(file.path))
-      yield { kind: 'left_out', what: 'daily note', why: 'its conversations have what it says' };
+      yield { kind: 'left_out', what: 'daily note', why: 'its conversations contain it' };
     else if (NOTES.test(file.path)) yield* notesIn(text, file.path);
     else yield conversationIn(text, file.path);
   },

@@ -15,11 +15,7 @@ export const recordings: Format = {
   claims: path => /\.(mp3|m4a|aac|wav|ogg|oga|opus|flac|webm|amr|3gp|mp4)$/i.test(path),
   async *things(file, { isBeside, timeZone, sentAt }) {
     if (isBeside(file.path, TRANSCRIPTS)) {
-      yield {
-        kind: 'left_out',
-        what: 'recording',
-        why: 'its transcript is imported instead; audio is not kept',
-      };
+      yield { kind: 'left_out', what: 'recording', why: 'its transcript is imported instead' };
       return;
     }
     if (file.place === null)

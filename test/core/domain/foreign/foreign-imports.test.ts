@@ -313,19 +313,23 @@ test('The command line imports, lists and undoes imports, with a running server 
   const tried = await earshot([...at, folder, '--dry-run'], {});
   t.regex(
     tried.stdout,
-    /1 +conversation\n2 +memory\n2 +task\nLeft out: 1 × daily note, .*This is Bee\. .*Nothing was changed/s,
+    /^Format: Bee\. .*:\n {2}1 conversation\n {2}2 memories\n {2}2 tasks\nLeft out: 1 × daily note, .*\nNothing was changed.*without --dry-run/s,
     tried.stderr,
   );
   const taken = await earshot([...at, folder], {});
   t.regex(
     taken.stdout,
-    /Imported for owner: Bee\. To undo it: .*import --user owner --undo \S+/,
+    /^Imported into the account owner, from Bee:.*To undo this import: .*import --user owner --undo \S+/s,
     taken.stderr,
   );
   const list = await earshot([...at, '--list'], {});
-  t.regex(list.stdout, /done +Bee +earshot-\w+ +1 conversation, 1 person, 2 memory, 2 task/, list.stderr);
+  t.regex(list.stdout, /done +Bee +earshot-\w+ +1 conversation, 1 person, 2 memories, 2 tasks/, list.stderr);
+  const again = await earshot([...at, folder], {});
+  t.regex(again.stdout, /from Bee:\n {2}nothing\nImported before: 5\.\n/, again.stderr);
+  t.notRegex(again.stdout, /undo/);
   const id = /--undo (\S+)/.exec(taken.stdout)?.[1] ?? '';
-  t.regex((await earshot([...at, '--undo', id], {})).stdout, /2 +memory.*Taken back/s);
+  t.regex((await earshot([...at, '--undo', id.slice(-8)], {})).stdout, /undone\. Deleted from .*2 memories/);
   t.regex((await earshot([...at, '--undo', id], {})).stderr, /undone already/);
+  t.regex((await earshot([...at, '--undo', 'ffffffff'], {})).stderr, /import --user owner --list shows all/);
   t.regex((await earshot(at, {})).stderr, /file, folder or address to import/);
 });

@@ -90,12 +90,12 @@ for (const { name, open } of DATABASES)
 test('unknown formats, damaged files, and archives of Earshot are rejected by name, and nothing is stored', async t => {
   const rest = await openRest(t);
   const cases: [name: string, body: Body, why: RegExp][] = [
-    ['letter.docx', 'PK?', /letter\.docx: no known format/],
+    ['letter.docx', 'PK?', /letter\.docx: unknown format/],
     ['broken.zip', (await zipOf(t, { 'a.srt': SUBTITLES })).subarray(0, 60), /broken\.zip is a damaged ZIP/],
-    ['mixed.zip', await zipOf(t, { 'a.srt': SUBTITLES, 'b.exe': 'MZ' }), /b\.exe: no known format/],
+    ['mixed.zip', await zipOf(t, { 'a.srt': SUBTITLES, 'b.exe': 'MZ' }), /b\.exe: unknown format/],
     ['earshot.zip', await zipOf(t, { 'earshot.json': '{}' }), /archive of Earshot/],
-    ['..%2F..%2Fetc%2Fpasswd', 'root:x:0', /Nothing was imported: passwd: no known format/],
-    ['%00%01..', 'x', /no known format/],
+    ['..%2F..%2Fetc%2Fpasswd', 'root:x:0', /Nothing was imported: passwd: unknown format/],
+    ['%00%01..', 'x', /unknown format/],
   ];
   for (const [name, body, why] of cases) {
     const answer = await upload(rest, `?name=${name}`, body);
