@@ -603,6 +603,7 @@ function createSenders(domain: Domain) {
     storage,
     notifications,
     actionItems,
+    listening: domain.listening,
     events,
     outlets: domain.plugins.outlets,
     clock,

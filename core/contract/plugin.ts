@@ -629,6 +629,8 @@ export interface HomeState {
   lastConversation: Conversation | null;
   /** Tasks that are open, at most 1000, in the order of lists. */
   openTasks: readonly ActionItem[];
+  /** False: listening to the account's wearables is paused. */
+  isListening: boolean;
 }
 
 export type HomeEvent =
@@ -641,7 +643,9 @@ export type HomeRequest =
   /** A new task. */
   | { kind: 'task'; text: string }
   /** The task with this id is done. */
-  | { kind: 'done'; id: string };
+  | { kind: 'done'; id: string }
+  /** Listen to the account's wearables, or pause until it is asked for again. */
+  | { kind: 'listen'; isOn: boolean };
 
 export interface NotificationMessage {
   /** A UUID, the same at each try: an outlet that knows such ids shows it once. */

@@ -3,6 +3,7 @@ import type { HomeDisplay, HomeEvent, HomeRequest, HomeState, Storage } from '..
 import { deviceName } from '../domain/devices/device-json.ts';
 import type { LoadedChannel } from '../domain/notifications/channel-addresses.ts';
 import type { Notifications } from '../domain/notifications/notifications.ts';
+import type { Listening } from '../domain/privacy/listening.ts';
 import { wholeText } from '../domain/search/whole-text.ts';
 import type { ActionItems } from '../domain/tasks/action-items.ts';
 import { withinLimit } from '../runtime/deadline.ts';
@@ -40,6 +41,7 @@ export function createHomes({
   storage,
   notifications,
   actionItems,
+  listening,
   events,
   outlets,
   clock,
@@ -48,6 +50,7 @@ export function createHomes({
   storage: Storage;
   notifications: Pick<Notifications, 'tell'>;
   actionItems: Pick<ActionItems, 'create' | 'edit' | 'list'>;
+  listening: Pick<Listening, 'get' | 'pause' | 'resume'>;
   events: EventBus;
   /** Lists the channels that are available now. */
   outlets(): LoadedChannel[];
@@ -64,6 +67,8 @@ export function createHomes({
   const due = new Set<string>();
   /** Ids of homes where `show` failed. */
   const unshown = new Set<string>();
+  /** By id: when the schedule of pauses changes the state that a home shows (epoch ms). */
+  const changesAt = new Map<string, number>();
   /** By account and wearable: until when it counts as talking. */
   const talking = new Map<string, number>();
   let mustRefresh = false;
@@ -135,7 +140,7 @@ export function createHomes({
     const home = homes.get(id);
     if (!home) return;
     try {
-      const state = await stateOf(home.userId);
+      const state = await stateOf(home);
       if (state) await limited('answer of the home', signal => home.display.show(id, state, signal));
     } catch (error) {
       stopping.signal.throwIfAborted();
@@ -144,7 +149,7 @@ export function createHomes({
     }
   }
 
-  async function stateOf(userId: string): Promise<HomeState | null> {
+  async function stateOf({ id, userId }: Home): Promise<HomeState | null> {
     const user = await storage.users.get(userId);
     if (!user) return null;
     const over = { statuses: ['completed' as const], discarded: false, locked: false };
@@ -154,6 +159,9 @@ export function createHomes({
       offset: 0,
     });
     const devices = await storage.devices.list(userId);
+    const { state: listens } = await listening.get(userId);
+    if (listens.until === null) changesAt.delete(id);
+    else changesAt.set(id, listens.until);
     return {
       account: user.name,
       devices: devices.map(device => ({
@@ -163,6 +171,7 @@ export function createHomes({
       })),
       lastConversation,
       openTasks: await actionItems.list(userId, { completed: false, limit: MAX_TASKS, offset: 0 }),
+      isListening: !listens.isPaused,
     };
   }
 
@@ -212,6 +221,7 @@ export function createHomes({
       if (kind !== 'memory') changed(userId);
     });
     events.on('conversation.dropped', ({ userId }) => changed(userId));
+    events.on('listening.changed', ({ userId }) => changed(userId));
     events.on('conversation.processed', ({ userId, conversation }) => {
       changed(userId);
       const { discarded, locked, status } = conversation;
@@ -251,6 +261,10 @@ export function createHomes({
       await actionItems.edit(userId, request.id, { completed: true });
       return;
     }
+    if (request.kind === 'listen') {
+      await (request.isOn ? listening.resume(userId) : listening.pause(userId, null));
+      return;
+    }
     if (request.kind === 'task') {
       const description = wholeText(request.text, MAX_TASK_CHARS);
       if (description === '') return;
@@ -266,10 +280,15 @@ export function createHomes({
     });
   }
 
-  /** Finds out which homes exist, and shows what has not been shown. */
+  /** Finds out which homes exist, and shows what has not been shown, or has changed with time. */
   async function refresh(): Promise<void> {
     mustRefresh = true;
     for (const id of unshown) due.add(id);
+    for (const [id, at] of changesAt) {
+      if (at > clock.now()) continue;
+      changesAt.delete(id);
+      due.add(id);
+    }
     unshown.clear();
     wake();
   }

@@ -1,7 +1,7 @@
 /**
  * Schemas of MQTT discovery, written from Home Assistant's published documentation: every field that an entity may have
  * here, and no other. https://www.home-assistant.io/integrations/mqtt/#mqtt-discovery and the pages of the entities:
- * sensor.mqtt, binary_sensor.mqtt, event.mqtt, notify.mqtt
+ * sensor.mqtt, binary_sensor.mqtt, switch.mqtt, event.mqtt, notify.mqtt
  */
 import { z } from 'zod';
 
@@ -48,6 +48,20 @@ const component = z.discriminatedUnion('platform', [
     payload_on: z.string().optional(),
     payload_off: z.string().optional(),
     off_delay: z.int().positive().optional(),
+  }),
+  z.strictObject({
+    ...entity,
+    platform: z.literal('switch'),
+    command_topic: topic,
+    state_topic: topic.optional(),
+    value_template: template.optional(),
+    device_class: z.enum(['outlet', 'switch']).optional(),
+    payload_on: z.string().optional(),
+    payload_off: z.string().optional(),
+    state_on: z.string().optional(),
+    state_off: z.string().optional(),
+    optimistic: z.boolean().optional(),
+    retain: z.boolean().optional(),
   }),
   z.strictObject({
     ...entity,

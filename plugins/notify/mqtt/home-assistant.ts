@@ -48,7 +48,12 @@ export function topicsOf(prefix: string, home: string) {
     conversation: `${base}/conversation`,
     wearable: (deviceId: string) => `${base}/wearable/${digest(deviceId)}`,
     button: (deviceId: string) => `${base}/wearable/${digest(deviceId)}/button`,
-    requests: { notify: `${base}/notify`, task: `${base}/task`, done: `${base}/task/done` },
+    requests: {
+      notify: `${base}/notify`,
+      task: `${base}/task`,
+      done: `${base}/task/done`,
+      listening: `${base}/listening`,
+    },
   };
 }
 
@@ -80,6 +85,12 @@ export function accountDiscovery(home: string, { account }: HomeState, prefixes:
           unit_of_measurement: 'tasks',
           state_class: 'measurement',
           icon: 'mdi:format-list-checks',
+        }),
+        listening: entity('switch', 'listening', 'Listening', {
+          state_topic: topics.account,
+          value_template: "{{ 'ON' if value_json.listening else 'OFF' }}",
+          command_topic: topics.requests.listening,
+          icon: 'mdi:ear-hearing',
         }),
         conversation: entity('event', 'conversation', 'Conversation', {
           state_topic: topics.conversation,

@@ -53,10 +53,12 @@ export function createHome(
 
   async function listen(home: string, act: Act, signal: AbortSignal): Promise<void> {
     const { requests } = topicsOf(prefixes.prefix, home);
-    const requestOf: Record<string, (payload: string) => HomeRequest> = {
+    const requestOf: Record<string, (payload: string) => HomeRequest | null> = {
       [requests.notify]: text => ({ kind: 'notify', text }),
       [requests.task]: text => ({ kind: 'task', text }),
       [requests.done]: id => ({ kind: 'done', id }),
+      [requests.listening]: state =>
+        state === 'ON' || state === 'OFF' ? { kind: 'listen', isOn: state === 'ON' } : null,
     };
     const received = (topic: string, payload: string) => {
       const request = requestOf[topic]?.(payload.slice(0, MAX_REQUEST_CHARS).trim());
@@ -123,8 +125,9 @@ function messagesOf(home: string, shown: HomeState, prefixes: Prefixes): Map<str
   return messages;
 }
 
-function accountState({ lastConversation, openTasks }: HomeState) {
+function accountState({ lastConversation, openTasks, isListening }: HomeState) {
   return {
+    listening: isListening,
     last_conversation: lastConversation && shorten(lastConversation.structured.title, MAX_STATE_CHARS),
     conversation: lastConversation ? conversationOf(lastConversation) : {},
     open_tasks: openTasks.length,

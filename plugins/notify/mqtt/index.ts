@@ -75,7 +75,7 @@ export default {
             .boolean()
             .optional()
             .describe(
-              'Home Assistant also shows your wearables, tasks and the last conversation, and may add and complete tasks',
+              'Home Assistant also shows your wearables, tasks and the last conversation, and may add and complete tasks, and pause listening',
             ),
         }),
       home: createHome(broker, options, context),

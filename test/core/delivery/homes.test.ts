@@ -2,8 +2,13 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { connectAsync } from 'mqtt';
+import { pino } from 'pino';
 import { parse } from 'yaml';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
+import type { HomeDisplay, NotificationChannel } from '../../../core/contract/plugin.ts';
+import { createHomes } from '../../../core/delivery/homes.ts';
+import { newId } from '../../../core/domain/ids.ts';
+import { openDomain } from '../../helpers/domain.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { DeviceDiscovery } from '../../helpers/home-assistant.ts';
 import { connectListen } from '../../helpers/listen-client.ts';
@@ -26,7 +31,8 @@ async function setUp(t: ExecutionContext, broker: { url: string }) {
     const text = payload.toString();
     if (/\/(conversation|button)$/.test(topic)) passing.push({ topic, payload: JSON.parse(text) });
     else if (text === '') kept.delete(topic);
-    else if (/\/(device|@)/.test(topic) && !/\/(notify|task|done)$/.test(topic)) kept.set(topic, text);
+    else if (/\/(device|@)/.test(topic) && !/\/(notify|task|done|listening)$/.test(topic))
+      kept.set(topic, text);
   });
   await client.subscribeAsync([`${prefix}/#`, `${discoveryPrefix}/#`], { qos: 1 });
   t.teardown(async () => {
@@ -144,6 +150,15 @@ for (const [name, url] of [
     const told = async () => JSON.stringify(await send('GET', '/v1/notifications'));
     t.regex(await eventually(told, all => all.includes('home_message')), /The washing is done/);
 
+    const listening = component('Earshot owner', 'listening');
+    if (listening?.platform !== 'switch') return t.fail('no way to pause');
+    t.true(state('account').listening);
+    await home.publish(listening.command_topic, 'OFF');
+    await eventually(() => state('account').listening === false);
+    t.like(await send('GET', '/v1/users/listening'), { paused: true, until: null });
+    await send('POST', '/v1/users/listening/resume');
+    await eventually(() => state('account').listening === true);
+
     await send('DELETE', '/v1/devices/omi_1');
     await eventually(() => discoveries().length === 1);
     await eventually(() => state('wearable') === null);
@@ -153,6 +168,46 @@ for (const [name, url] of [
     await home.stop();
     t.is(kept.get(`${prefix}/@status`), 'offline');
   });
+
+test('a home shows when a scheduled pause begins, and when it ends', async t => {
+  const { actionItems, clock, events, listening, notifications, storage, users } = await openDomain(t);
+  const { id: userId } = await users.add('ada');
+  await storage.channelAddresses.insert({
+    ...{ id: newId(clock.now()), userId, channel: 'home', label: 'home', address: {}, enabled: true },
+    ...{ offReason: null, failingSince: null, createdAt: clock.now() },
+  });
+  const shown: boolean[] = [];
+  const display: HomeDisplay = {
+    wants: () => true,
+    begin: async () => {},
+    show: async (_, { isListening }) => void shown.push(isListening),
+    tell: async () => {},
+  };
+  const channel = {
+    address: zod => zod.object({}),
+    send: async () => {},
+    home: display,
+  } satisfies NotificationChannel;
+  const homes = createHomes({
+    ...{ storage, notifications, actionItems, listening, events, clock },
+    outlets: () => [{ name: 'home', title: 'Home', channel }],
+    log: pino({ level: 'silent' }),
+  });
+  t.teardown(homes.stop);
+  const showsAfter = async (ms: number) => {
+    await clock.advance(ms);
+    await homes.refresh();
+    await clock.asleep(250); // until the round has been shown
+    await clock.advance(250);
+    return shown.splice(0);
+  };
+  await listening.schedule(userId, [{ days: ['mon'], from: 12 * 60 + 10, to: 12 * 60 + 20 }]); // it is noon
+  homes.start();
+  t.deepEqual(await showsAfter(0), [true]);
+  t.deepEqual(await showsAfter(60_000), []);
+  t.deepEqual(await showsAfter(9 * 60_000), [false]);
+  t.deepEqual(await showsAfter(10 * 60_000), [true]);
+});
 
 test('blueprints take exactly the inputs that they describe', async t => {
   const dir = path.join(import.meta.dirname, '../../../docs/blueprints');

@@ -191,7 +191,13 @@ test('without its package mqtt names the command that installs it', async t => {
   });
 });
 
-const STATE: HomeState = { account: 'ada', devices: [], lastConversation: null, openTasks: [] };
+const STATE: HomeState = {
+  account: 'ada',
+  devices: [],
+  lastConversation: null,
+  openTasks: [],
+  isListening: true,
+};
 
 test('a home that was deleted while the server was down is removed; a remaining one is shown', async t => {
   const state = memoryState();
@@ -235,12 +241,19 @@ test('requests of a home are processed once: no retained ones, and none that are
   );
   await other.publish('earshot/@a/task', 'x'.repeat(20_000));
   const last = once(asked, 'asked');
+  await other.publish('earshot/@a/listening', 'maybe');
   await other.publish('earshot/@a/task', ' Water the plants \n');
   await last;
+  const paused = once(asked, 'asked');
+  await other.publish('earshot/@a/listening', 'OFF');
+  await paused;
   await channel.home?.begin([], async () => {}, never);
   await other.publish('earshot/@a/task', 'nobody listens');
   await stop();
-  t.deepEqual(all, [{ home: 'a', kind: 'task', text: 'Water the plants' }]);
+  t.deepEqual(all, [
+    { home: 'a', kind: 'task', text: 'Water the plants' },
+    { home: 'a', kind: 'listen', isOn: false },
+  ]);
 });
 
 test('the end of a second connection does not show the first one as offline', async t => {
