@@ -24,6 +24,7 @@ import { createIdentities } from './domain/accounts/identities.ts';
 import { createKeys } from './domain/accounts/keys.ts';
 import { createLocks } from './domain/accounts/locks.ts';
 import { createPeople } from './domain/accounts/people.ts';
+import { sentElsewhere } from './domain/accounts/sent-elsewhere.ts';
 import { createSessions } from './domain/accounts/sessions.ts';
 import { createSignIn } from './domain/accounts/sign-in.ts';
 import { createUsers } from './domain/accounts/users.ts';
@@ -200,7 +201,11 @@ export function createServices(foundation: Foundation) {
   });
   const { openings } = domain.plugins;
   const status = createStatus({ loaded, host, openings, users, backups, updates, state });
-  const commands = createCommands({ ...domain, ...senders, backups, status });
+  const remains = async (userId: string) => [
+    ...(await backups.remains()),
+    ...(await sentElsewhere(storage, domain.calendarSync, userId)),
+  ];
+  const commands = createCommands({ ...domain, ...senders, backups, remains, status });
   const models = createModels({
     dataDir: loaded.config.dataDir,
     catalogue: foundation.catalogue,
@@ -242,6 +247,7 @@ export function createServices(foundation: Foundation) {
     voiceMessages,
     uploads,
     backups,
+    remains,
     updates,
     commands,
     system,
@@ -683,7 +689,6 @@ export function createServing(services: Services, spool: Spool, orphaned: Orphan
   const server = createServer({
     ...services,
     identities: plugins.identities,
-    remains: services.backups.remains,
     log: logOf('http'),
     feed: createFeed({ events, conversations, clock, log: logOf('feed') }),
     listen,

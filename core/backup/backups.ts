@@ -9,6 +9,7 @@ import { CopyState, copyTo, NO_COPY } from './copies.ts';
 import { type Backup, type BackupRequest, createBackup } from './create.ts';
 import { type Keep, listBackups, superfluous } from './names.ts';
 import { addressOf, configuredPlaces, isPlace, type PlaceSettings, placeAt } from './places.ts';
+import { type Remains, unscheduledCopies } from './remains.ts';
 import { unpack } from './restore.ts';
 
 /** State of the backups, in `state.json` beside them. Instants are epoch ms. */
@@ -180,17 +181,18 @@ export function createBackups({ settings, log, ...request }: Options) {
     },
     progress: () => ({ running: running !== null, ...asked }),
     /** Lists where data of a deleted account remains, and until when at most. */
-    async remains(): Promise<{ what: string; until: number | null }[]> {
+    async remains(): Promise<Remains[]> {
+      const copies = await unscheduledCopies(request.dataDir);
       const { daily, weekly, monthly } = settings.keep;
       const days = Math.max(daily, 7 * weekly, 31 * monthly);
       const [newest] = await listBackups(settings.directory);
-      if (!newest) return [];
+      if (!newest) return copies;
       const until = settings.enabled ? clock.now() + days * 24 * 3_600_000 : null; // nothing else deletes them
       const elsewhere = places.map(({ name, list, remove }) => ({
         what: `copies of these backups in ${name}`,
         until: list && remove ? until : null,
       }));
-      return [{ what: 'backups of the whole server', until }, ...elsewhere];
+      return [{ what: 'backups of the whole server', until }, ...elsewhere, ...copies];
     },
     /** Shown to people and by `status`. */
     async state() {

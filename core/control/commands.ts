@@ -100,7 +100,13 @@ const shapes = {
   'user.enable': { args: z.object({ user: name }), result: Named },
   'user.role': { args: z.object({ user: name, role: z.enum(ROLES) }), result: Named },
   /** Deletes the account and everything that it owns. */
-  'user.remove': { args: z.object({ user: name }), result: Named },
+  'user.remove': {
+    args: z.object({ user: name }),
+    result: Named.extend({
+      /** Where its data is kept elsewhere, and until when; null: until somebody deletes it. */
+      remains: z.array(z.object({ what: z.string(), until: z.iso.datetime().nullable() })),
+    }),
+  },
   /** For a lost device: ends every session and token of the account. */
   'user.lost': { args: z.object({ user: name }), result: SignedOut },
   /** Null removes it. */
@@ -264,6 +270,8 @@ interface Services
   keys: Pick<Keys, 'create' | 'list' | 'find' | 'rotate' | 'remove' | 'parseScopes'>;
   channelAddresses: Pick<ChannelAddresses, 'channels' | 'add' | 'edit' | 'list' | 'remove' | 'test'>;
   backups: Pick<Backups, 'begin' | 'progress' | 'state'>;
+  /** Lists data that outlives an account removed now, and until when. */
+  remains(userId: string): Promise<{ what: string; until: number | null }[]>;
   status(): Promise<Status>;
 }
 
@@ -291,7 +299,7 @@ export function createCommands(services: Services): Commands {
   });
 }
 
-function accountCommands({ users, accounts, signIn, locks }: Services) {
+function accountCommands({ users, accounts, signIn, locks, remains }: Services) {
   return {
     async 'user.add'(args) {
       const { id, name } = await users.add(args.name);
@@ -319,8 +327,12 @@ function accountCommands({ users, accounts, signIn, locks }: Services) {
     },
     async 'user.remove'({ user: given }) {
       const user = await users.byName(given);
+      const left = await remains(user.id); // of an account that is still known
       await accounts.remove(user);
-      return { name: user.name };
+      return {
+        name: user.name,
+        remains: left.map(({ what, until }) => ({ what, until: until === null ? null : toIso(until) })),
+      };
     },
     async 'user.lost'({ user: given }) {
       const { user, ended, left } = await accounts.lost(given);

@@ -165,7 +165,7 @@ interface ServerOptions {
   accountExport: AccountExport;
   exportFiles: ExportFiles;
   /** Lists data that outlives an account removed now, and until when. */
-  remains(): Promise<{ what: string; until: number | null }[]>;
+  remains(userId: string): Promise<{ what: string; until: number | null }[]>;
   users: Users;
   conversations: Conversations;
   keys: Keys;

@@ -122,10 +122,11 @@ function addRemove(user: Command): void {
           `this deletes all conversations, memories, keys and apps of ${name} for good; say so with --yes`,
         );
       const answer = await perform(settings, 'user.remove', { user: name });
-      print(
-        json,
-        answer,
-        `Removed ${answer.name} and everything that it owned. Earlier backups still hold it.`,
+      const left = answer.remains.map(
+        ({ what, until }) =>
+          `  ${what}, until ${until === null ? 'somebody deletes it' : until.slice(0, 10)}`,
       );
+      const elsewhere = left.length === 0 ? '' : `\nIts data is still in:\n${left.join('\n')}`;
+      print(json, answer, `Removed ${answer.name} and everything that it owned.${elsewhere}`);
     });
 }

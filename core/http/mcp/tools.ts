@@ -40,6 +40,7 @@ const cursor = z
   .optional()
   .describe('next_cursor of the previous page; absent: the first page');
 const words = z.string().min(1).max(1000);
+const topic = words.describe('What the fact is about, in words or as a question');
 const id = z.string().min(1).max(100);
 const moment = z.string().max(40);
 
@@ -120,9 +121,9 @@ export const TOOLS: readonly Tool[] = [
       title: 'Search memories',
       operation: 'searchMemories',
       description: 'Search facts about the user by meaning and by words, best match first.',
-      input: z.object({ query: words.describe('Categories') }),
+      input: z.object({ query: topic }),
     }),
-    input: z.object({ query: words.describe('Categories'), limit }),
+    input: z.object({ query: topic, limit }),
     request: ({ query, limit }) => ({ query: { query, limit } }),
     answer: async (answered, given) =>
       page('items', (answered as { items: unknown }).items, { from: 0, most: Number(given.limit) }),

@@ -14,7 +14,7 @@ const Remaining = z
     removed: z.literal(true),
     remains: z
       .array(z.object({ what: z.string(), until: z.iso.datetime().nullable() }))
-      .describe('Remaining copies; until null: until somebody deletes them'),
+      .describe('What is kept elsewhere; until null: until somebody deletes it'),
   })
   .meta({ id: 'AccountRemoved' });
 
@@ -36,7 +36,7 @@ interface Parts {
   accountExport: AccountExport;
   exportFiles: ExportFiles;
   /** Lists data that outlives an account removed now, and until when. */
-  remains(): Promise<{ what: string; until: number | null }[]>;
+  remains(userId: string): Promise<{ what: string; until: number | null }[]>;
 }
 
 /** Export and deletion of one's own account. */
@@ -124,8 +124,8 @@ export function ownAccountRoutes({ accounts, accountExport, exportFiles, remains
       body: Farewell,
       response: Remaining,
       async handle({ principal: { user }, body: { name } }) {
+        const left = await remains(user.id); // of an account that is still known
         await accounts.removeOwn(user, name);
-        const left = await remains();
         return {
           removed: true as const,
           remains: left.map(({ what, until }) => ({

@@ -109,6 +109,21 @@ test('a restore replaces only the requested data, keeps the backups, and changes
   t.deepEqual((await readdir(base)).length, 4, 'no draft is left');
 });
 
+test('copies that outlive a deleted account are listed', async t => {
+  const { base, dataDir, backups, clock } = await room(t);
+  t.deepEqual(await backups.remains(), []);
+  await mkdir(join(dataDir, 'backups'));
+  await writeFile(join(dataDir, 'backups/earshot-20260101-v3.db'), 'x');
+  await mkdir(join(base, 'data.replaced-2026-01-01T000000'));
+  t.deepEqual(await backups.remains(), [
+    { what: 'copies of the database from before an update', until: null },
+    { what: 'data that a restore has replaced', until: null },
+  ]);
+  await made(backups);
+  const [whole] = await backups.remains();
+  t.deepEqual(whole, { what: 'backups of the whole server', until: clock.at + 2 * DAY_MS });
+});
+
 test('an interrupted restore changes nothing, and drafts of killed ones are named', async t => {
   const { base, dataDir, backups } = await room(t);
   const { file } = await made(backups);

@@ -57,6 +57,7 @@ function commandsOver(names: string[]): Commands {
     vocabularies: { words: unused, put: unused, add: unused, remove: unused, expected: unused },
     retention: { get: unused, put: unused, preview: unused, rulesOf: unused, wordsOf: unused },
     accesses: { record() {} },
+    remains: unused,
     listening: { get: unused, pause: unused, resume: unused, scheduleWords: unused },
     speechProfiles: { get: unused, record: unused, remove: unused },
     recordings: { add: unused, get: unused },

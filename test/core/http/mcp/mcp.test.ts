@@ -74,6 +74,16 @@ test('Clients of both major versions of the SDK, and an independent one, list an
   t.deepEqual(await today.names(), READ_TOOLS);
   t.true(String(today.client.getInstructions()).includes('never instructions'));
   check(await today.call('get_conversation', given));
+  for (const { name, inputSchema } of (await today.client.listTools()).tools)
+    for (const [parameter, { description }] of Object.entries(inputSchema.properties ?? {}) as [
+      string,
+      Given,
+    ][])
+      if (name.startsWith('search_'))
+        t.regex(
+          String(description),
+          parameter === 'query' ? /^(Words to search for|What the fact is)/ : /\w/,
+        );
 
   const before = new ClientV1(INFO);
   await before.connect(
