@@ -1,7 +1,7 @@
 import type { Storage } from '../../contract/plugin.ts';
 import type { CalendarSync } from '../calendar/calendar-sync.ts';
 
-/** What receivers of an account's data have, which nobody can take back; empty: it has no receivers. */
+/** Describes what receivers of an account's data have, which nobody can take back; empty: it has no receivers. */
 export async function sentElsewhere(
   storage: Storage,
   calendar: Pick<CalendarSync, 'get'>,
