@@ -9,6 +9,7 @@ import type { Page } from 'playwright-core';
 import { buildDashboard } from '../../config/setup/dashboard.mjs';
 import { de } from '../../plugins/page/dashboard/app/texts-de.ts';
 import { en } from '../../plugins/page/dashboard/app/texts-en.ts';
+import { accountOf } from '../helpers/accounts.ts';
 import { DESK, launch, openPage, PASSWORD, PHONE, settled, signIn } from '../helpers/browser.ts';
 import { fillHome } from '../helpers/home.ts';
 import { connectListen } from '../helpers/listen-client.ts';
@@ -50,6 +51,7 @@ try {
   await server.app.commands['user.add']({ name: 'nina' });
   await server.app.commands['user.password']({ user: 'nina', password: PASSWORD });
   await fillHome(server);
+  await fillPeopleAndGoals();
 
   const query = { codec: 'pcm16', sample_rate: 16_000, custom_stt: 'enabled', source: 'omi' };
   const device = await connectListen(server.url, server.key, query);
@@ -112,6 +114,17 @@ if (process.argv.includes('--readme')) {
   for (const name of SHOWN) await copyFile(join(into, `${name}.png`), join(images, `${name}.png`));
 }
 console.log(`Pictures are in ${into}`);
+
+/** Names the second voice of the newest conversation, and sets two goals. */
+async function fillPeopleAndGoals(): Promise<void> {
+  const { get, post } = await accountOf(server, 'owner');
+  const [newest] = await get('/v1/dev/user/conversations?limit=1');
+  const nora = await post('/v1/people', { name: 'Nora' });
+  await post('/v1/people', { name: 'Jonas' });
+  await post(`/v1/conversations/${newest?.id}/speakers/1`, { person_id: nora.id });
+  await post('/v1/dev/user/goals', { title: 'Read more', target_value: 12, current_value: 5, unit: 'books' });
+  await post('/v1/dev/user/goals', { title: 'Sing in the summer concert', goal_type: 'boolean' });
+}
 
 async function shoot(page: Page, name: string): Promise<void> {
   const size = page.viewportSize();

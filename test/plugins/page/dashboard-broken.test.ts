@@ -47,7 +47,7 @@ const PAGES = [
   { path: '/statistics', empty: 'Nothing was said', full: '.share' },
   { path: '/connections', empty: 'There are no webhooks.', full: '.plain code' },
   { path: '/notifications', empty: 'No notifications.', full: '.plain.stacked li' },
-  { path: '/settings', empty: 'A secret address shows', full: '.accesses li' },
+  { path: '/settings', empty: 'With a secret address', full: '.accesses li' },
   { path: '/system', empty: 'Operators see more here.', full: '.health.ok' },
 ] as const;
 /** Pages without requests of their own. */
@@ -71,7 +71,7 @@ interface Form {
 
 const FORMS: readonly Form[] = [
   {
-    ...{ path: '/tasks', field: 'What is to be done?', text: 'Mend the fence', button: 'Add' },
+    ...{ path: '/tasks', field: 'What needs to be done?', text: 'Mend the fence', button: 'Add' },
     ...{ request: 'POST /v1/dev/user/action-items', shown: '.task' },
   },
   {
@@ -495,7 +495,7 @@ testInBrowser('markup in any writable field is shown as text, on every page', as
   await signIn(page, server, '/settings', { name: 'mara' });
   await page.locator('summary', { hasText: 'Connect a calendar' }).click();
   await page.getByLabel('Address of the CalDAV server').fill(caldav.url);
-  await page.getByLabel('Name of the account there').fill('ada');
+  await page.getByLabel('Account name there').fill('ada');
   await page.getByLabel('Password', { exact: true }).fill('secret');
   await page.getByRole('button', { name: 'Connect a calendar' }).click();
   await page.getByText('Tasks and appointments are written to the calendar').waitFor();

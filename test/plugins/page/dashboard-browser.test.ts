@@ -117,7 +117,7 @@ testInBrowser('the first-start link leads to a password, and from there to live 
 
   await page.goto(`${server.url}/system`);
   await page.getByRole('button', { name: 'Back up now' }).click();
-  await page.getByText('The newest backup is of').waitFor();
+  await page.getByText('The latest backup is from').waitFor();
   await page.locator('summary', { hasText: 'Options: counting' }).click();
   t.is(await page.getByLabel('behaviour', { exact: true }).inputValue(), 'well');
   await page.locator('.log li', { hasText: 'first account made' }).waitFor();
@@ -234,7 +234,7 @@ testInBrowser('when two browsers and a program change the same text, no change i
   await first.getByLabel('Somebody new').fill('Nora');
   await first.locator('dialog').getByRole('button', { name: 'Add' }).click();
   await first.locator('dialog .theirs', { hasText: 'Me' }).waitFor();
-  await first.getByRole('button', { name: 'Keep it as it is now' }).click();
+  await first.getByRole('button', { name: 'Keep the current version' }).click();
   t.is(await first.getByRole('button', { name: 'Nora' }).count(), 0);
   for (const { page } of browsers) await page.context().close();
 });
@@ -243,7 +243,7 @@ testInBrowser('tasks and memories are added, and appear when a program adds them
   const { page, finish } = await open(t, PHONE);
   const { post } = await accountOf(server, 'owner');
   await signIn(page, server, '/tasks');
-  await page.getByLabel('What is to be done?').fill('Water the ferns');
+  await page.getByLabel('What needs to be done?').fill('Water the ferns');
   await page.getByRole('button', { name: 'Add', exact: true }).click();
   await page.locator('.task', { hasText: 'Water the ferns' }).waitFor();
   await post('/v1/dev/user/action-items', { description: 'By a program' });
@@ -259,16 +259,16 @@ testInBrowser('tasks and memories are added, and appear when a program adds them
 testInBrowser('listening is paused and resumed, by this page and by others', async t => {
   const { page, finish } = await open(t, PHONE);
   await signIn(page, server, '/');
-  await page.getByRole('button', { name: 'Do not listen for an hour' }).click();
+  await page.getByRole('button', { name: 'Pause for an hour' }).click();
   await page.getByText(/^Listening is paused until /).waitFor();
   t.true((await server.app.commands['listening.show']({ user: 'owner' })).paused);
-  await page.getByRole('button', { name: 'Listen again' }).click();
-  await page.getByRole('button', { name: 'Do not listen for an hour' }).waitFor();
+  await page.getByRole('button', { name: 'Resume listening' }).click();
+  await page.getByRole('button', { name: 'Pause for an hour' }).waitFor();
   t.false((await server.app.commands['listening.show']({ user: 'owner' })).paused);
   await server.app.commands['listening.pause']({ user: 'owner', minutes: null });
   await page.getByText('Listening is paused', { exact: true }).waitFor();
   await server.app.commands['listening.resume']({ user: 'owner' });
-  await page.getByRole('button', { name: 'Do not listen for an hour' }).waitFor();
+  await page.getByRole('button', { name: 'Pause for an hour' }).waitFor();
   await finish();
 });
 
@@ -289,15 +289,15 @@ testInBrowser('conversations are split, merged, filed, summarised again and prin
   ];
   const { id } = await post('/v1/dev/user/conversations/from-segments', { transcript_segments: segments });
   await signIn(page, server, `/conversations/${id}`);
-  await page.getByRole('button', { name: /^Begin another conversation here/ }).click();
-  await page.getByText('This is the second part now').waitFor();
+  await page.getByRole('button', { name: /^Split the conversation here/ }).click();
+  await page.getByText('This is now the second part').waitFor();
   await page.locator('.segment', { hasText: 'beans' }).waitFor();
   t.is(await page.locator('.segment').count(), 1);
   const more = async (item: string) => {
     await page.locator('summary[aria-label=More]').click();
     await page.getByRole('button', { name: item }).click();
   };
-  await more('Merge with another one');
+  await more('Merge with another conversation');
   await page.locator('dialog input[type=search]').fill('heating');
   await page.locator('dialog li button').first().click();
   await page.locator('.segment', { hasText: 'heating' }).waitFor();
@@ -338,7 +338,7 @@ testInBrowser('people and goals are added, changed and deleted in place', async 
   await page.getByText('No voice samples yet').waitFor();
   t.deepEqual(await inaccessible(page), []);
   await page.getByLabel('Ida Berg is the same person as').selectOption({ label: 'Nils' });
-  await page.getByRole('button', { name: 'Make them one' }).click();
+  await page.getByRole('button', { name: 'Merge', exact: true }).click();
   await page.getByRole('button', { name: 'Details: Nils' }).waitFor({ state: 'detached' });
   await page.goto(`${server.url}/goals`);
   await page.getByRole('button', { name: 'New goal' }).click();
@@ -433,7 +433,7 @@ testInBrowser(
         .observe(document.body, { subtree: true, childList: true, characterData: true });`);
     await lines[0]?.close();
     await eventually(() =>
-      page.evaluate(`window.shown.some(text => text.includes('Recording; the server is not reached'))`),
+      page.evaluate(`window.shown.some(text => text.includes('Recording. The server cannot be reached'))`),
     );
     await page.getByText('Recording', { exact: true }).waitFor();
     t.true(lines.length > 1);
@@ -577,8 +577,8 @@ testInBrowser(
 
     await page.goto(`${server.url}/people`);
     await page.getByRole('button', { name: /^Undo: Eve of the lake/ }).click();
-    await page.getByText('Taken back').waitFor();
-    await page.getByLabel(/^Or send a recording/).setInputFiles(RECORDING);
+    await page.getByText('Undone').waitFor();
+    await page.getByLabel(/^Or upload a recording/).setInputFiles(RECORDING);
     await page.locator('.problem', { hasText: 'Voices are not distinguished on this server' }).waitFor();
     t.deepEqual(await inaccessible(page), []);
 
@@ -594,7 +594,7 @@ testInBrowser(
     await page.goto(`${server.url}/settings`);
     await page.locator('summary', { hasText: 'Connect a calendar' }).click();
     await page.getByLabel('Address of the CalDAV server').fill(caldav.url);
-    await page.getByLabel('Name of the account there').fill('ada');
+    await page.getByLabel('Account name there').fill('ada');
     await page.getByLabel('Password', { exact: true }).fill('wrong');
     await page.getByRole('button', { name: 'Connect a calendar' }).click();
     await page.locator('details .problem', { hasText: /\S/ }).first().waitFor();
@@ -703,7 +703,7 @@ testInBrowser('cached data can be read without the server, and unsaved input is 
   t.is(await page.locator('dialog textarea').inputValue(), 'The ferry leaves at ten');
   t.deepEqual(await inaccessible(page), []);
   await page.getByRole('button', { name: 'Close' }).click();
-  await page.getByRole('link', { name: 'Conversations' }).click();
+  await page.locator('nav').getByRole('link', { name: 'Conversations' }).click();
   await page.locator('a.row').first().waitFor();
   await page.goto(`${own.url}/settings`);
   await page.getByRole('button', { name: 'Sign out' }).click();

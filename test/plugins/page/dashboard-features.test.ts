@@ -160,11 +160,11 @@ testInBrowser('weekly pauses and the length of a pause are set on a page', async
   t.is(await pause.getByLabel('From').inputValue(), '21:30');
 
   await page.getByLabel('Pause for').selectOption({ label: 'until I end it' });
-  await page.getByRole('button', { name: 'Do not listen from now on' }).click();
+  await page.getByRole('button', { name: 'Pause listening' }).click();
   await page.getByText('Listening is paused', { exact: true }).waitFor();
   t.like(await get('/v1/users/listening'), { paused: true, cause: 'asked' });
-  await page.getByRole('button', { name: 'Listen again' }).click();
-  await page.getByText('Your wearables are listened to').waitFor();
+  await page.getByRole('button', { name: 'Resume listening' }).click();
+  await page.getByText('Earshot is listening').waitFor();
 
   await pause.getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('button', { name: 'Save the schedule' }).click();
@@ -184,12 +184,12 @@ testInBrowser('retention rules are saved after a preview of their effect', async
   };
   const { id } = await post(`${CONVERSATIONS}/from-segments`, old);
   const { page, finish } = await open(t, PHONE, '/settings');
-  await page.getByText('Nothing is deleted by its age.').waitFor();
+  await page.getByText('Nothing is deleted because of its age.').waitFor();
   await page.getByRole('button', { name: 'Add a rule' }).click();
   const rule = page.getByRole('group', { name: 'Rule 1' });
   await rule.getByLabel('Days').fill('30');
   t.is(await page.getByRole('button', { name: 'Save these rules' }).count(), 0);
-  await page.getByRole('button', { name: 'Show what would go' }).click();
+  await page.getByRole('button', { name: 'Show what would be deleted' }).click();
   await page.getByText('These rules would delete now:').waitFor();
   await page.getByText('Conversations: 1').waitFor();
   await page.locator(`.preview a[href="/conversations/${id}"]`).waitFor();
@@ -201,7 +201,7 @@ testInBrowser('retention rules are saved after a preview of their effect', async
     0,
     'the numbers were of other rules',
   );
-  await page.getByRole('button', { name: 'Show what would go' }).click();
+  await page.getByRole('button', { name: 'Show what would be deleted' }).click();
   await page.getByText('These rules would delete nothing now.').waitFor();
   await page.getByRole('button', { name: 'Save these rules' }).click();
   await page.getByText('Saved').waitFor();
@@ -249,7 +249,7 @@ testInBrowser(
     await refused(`/conversations/${id}`, 'Edit title', 'Title', 'h1');
     await refused(`/conversations/${id}`, /^Edit text/, 'Text', '.segment');
     await refused('/memories', 'Edit: Likes ferries', 'Memory', '.row');
-    await refused('/tasks', 'Edit: Book the ferry', 'What is to be done?', '.row');
+    await refused('/tasks', 'Edit: Book the ferry', 'What needs to be done?', '.row');
     await refused('/goals', 'Edit: Sail', 'What do you want to reach?', '.row');
     await refused('/people', 'Edit: Ole', 'Name', '.row');
 
@@ -261,9 +261,9 @@ testInBrowser(
     await box.click();
     await unreachable.waitFor();
     t.false(await box.isChecked());
-    await page.getByLabel('What is to be done?').first().fill('Buy rope');
+    await page.getByLabel('What needs to be done?').first().fill('Buy rope');
     await page.getByRole('button', { name: 'Add', exact: true }).click();
-    t.is(await page.getByLabel('What is to be done?').first().inputValue(), 'Buy rope');
+    t.is(await page.getByLabel('What needs to be done?').first().inputValue(), 'Buy rope');
 
     await away(false);
     await page.goto(`${server.url}/people`);
@@ -334,7 +334,7 @@ testInBrowser('devices that are signed in are listed, and signed out from anothe
   t.is(await section.locator('li').count(), 1);
   await desk.finish();
 
-  await phone.page.getByLabel('What is to be done?').first().fill('Call back');
+  await phone.page.getByLabel('What needs to be done?').first().fill('Call back');
   await phone.page.getByRole('button', { name: 'Add', exact: true }).click();
   await phone.page.getByRole('dialog').getByLabel('Password').waitFor();
   await phone.page.getByRole('dialog').getByLabel('Password').fill(PASSWORD);
@@ -362,7 +362,7 @@ testInBrowser('an operator changes the options of a plugin, and takes them back'
   t.is(await languages.inputValue(), 'de\nfr');
   t.deepEqual(await inaccessible(page), []);
 
-  await form.getByRole('button', { name: 'Take back: languages' }).click();
+  await form.getByRole('button', { name: 'Reset: languages' }).click();
   await form.getByText('Set on this page').waitFor({ state: 'detached' });
   t.is(await languages.inputValue(), 'en');
   t.deepEqual(
@@ -415,7 +415,7 @@ testInBrowser(
     await dialog.locator('.secret').waitFor();
     t.not(await dialog.locator('.secret').textContent(), first);
     await dialog.getByRole('button', { name: 'Close' }).click();
-    await section.getByText(/The one before signs too/).waitFor();
+    await section.getByText(/also signed with the previous secret/).waitFor();
     t.deepEqual(await inaccessible(page), []);
     await row.getByRole('button', { name: /^Delete/ }).click();
     await page.getByRole('button', { name: 'Undo' }).click();
@@ -480,11 +480,11 @@ testInBrowser('a task, a memory and an appointment lead to the line where they w
   await finish();
 });
 
-testInBrowser('the export of another product is tried, imported and taken back', async t => {
+testInBrowser('the export of another product is tried, imported and undone', async t => {
   const { page, complaints, finish } = await open(t, PHONE, '/settings');
   await page.getByRole('button', { name: 'Import from another product' }).click();
   const dialog = page.locator('dialog');
-  await dialog.getByText('Nothing was imported yet.').waitFor();
+  await dialog.getByText('Nothing has been imported yet.').waitFor();
   const file = (name: string, text: string) => ({ name, mimeType: 'text/plain', buffer: Buffer.from(text) });
   await dialog.getByLabel('File').setInputFiles(file('talk.unknown', 'nothing'));
   await dialog.getByRole('button', { name: 'Try it' }).click();
@@ -500,8 +500,8 @@ testInBrowser('the export of another product is tried, imported and taken back',
   t.deepEqual(await inaccessible(page), []);
   await dialog.getByRole('button', { name: 'Import', exact: true }).click();
   await dialog.locator('li', { hasText: 'talk.srt' }).getByText('done').waitFor();
-  await dialog.getByRole('button', { name: 'Take back: talk.srt' }).click();
-  await dialog.locator('li', { hasText: 'talk.srt' }).getByText('taken back').waitFor();
+  await dialog.getByRole('button', { name: 'Undo: talk.srt' }).click();
+  await dialog.locator('li', { hasText: 'talk.srt' }).getByText('undone').waitFor();
   t.deepEqual(await inaccessible(page), []);
   await finish();
 });
@@ -511,7 +511,7 @@ testInBrowser('a wearable is paired: a key, one command, and a name once it is t
   await page.getByRole('button', { name: 'Pair a wearable' }).click();
   const dialog = page.getByRole('dialog', { name: 'Pair a wearable' });
   await dialog.getByText('Waiting for a wearable').waitFor();
-  await dialog.getByRole('button', { name: 'Make a key, and show the command' }).click();
+  await dialog.getByRole('button', { name: 'Create a key and show the command' }).click();
   const command = await dialog.getByText('EARSHOT_BRIDGE__KEY').textContent();
   const [, key = '', core = ''] =
     /^EARSHOT_BRIDGE__KEY=(\S+) npx earshot-bridge --core (\S+)$/.exec(command ?? '') ?? [];

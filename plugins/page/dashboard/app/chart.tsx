@@ -18,17 +18,20 @@ export function Chart({
   title,
   kind,
   points,
+  every,
 }: {
   title: string;
   kind: 'bars' | 'line';
   points: readonly Point[];
+  /** Points per label on the horizontal axis; as many labels as fit by default. */
+  every?: number;
 }) {
   const box = useRef<HTMLDivElement>(null);
   const shades = `${theme.value} ${language.value}`;
   useEffect(() => {
     let destroy = () => {};
     let isOver = false;
-    draw(box.current, kind, points).then(done => {
+    draw(box.current, kind, points, every).then(done => {
       if (isOver) done();
       else destroy = done;
     }, sayError);
@@ -60,6 +63,7 @@ async function draw(
   box: HTMLElement | null,
   kind: 'bars' | 'line',
   points: readonly Point[],
+  every?: number,
 ): Promise<() => void> {
   const [{ default: UPlot }] = await Promise.all([import('uplot'), import('uplot/dist/uPlot.min.css')]);
   if (!box) return () => {};
@@ -83,7 +87,7 @@ async function draw(
     axes: [
       {
         ...axis,
-        space: LABEL_PX,
+        ...(every === undefined ? { space: LABEL_PX } : { incrs: [every], space: 1 }),
         values: (_: unknown, splits: number[]) =>
           splits.map(at => (Number.isInteger(at) ? (points[at]?.label ?? '') : '')),
       },

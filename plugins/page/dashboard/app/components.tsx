@@ -52,11 +52,14 @@ export function Icon({ name, filled = false }: { name: IconName; filled?: boolea
 
 export function Page({
   title,
+  back,
   actions,
   children,
   wide = false,
 }: {
   title: string;
+  /** The list that the page belongs to: an installed page has no back button of a browser. */
+  back?: { path: string; name: string };
   actions?: ComponentChildren;
   children: ComponentChildren;
   wide?: boolean;
@@ -66,6 +69,12 @@ export function Page({
   }, [title]);
   return (
     <div class={wide ? 'page wide' : 'page'}>
+      {back && (
+        <a class="back" href={back.path}>
+          <Icon name="back" />
+          {back.name}
+        </a>
+      )}
       <header class="page-head">
         <h1>{title}</h1>
         {actions}

@@ -18,6 +18,11 @@ export function time(iso: string): string {
   return formatter({ hour: '2-digit', minute: '2-digit' }).format(new Date(iso));
 }
 
+/** `6 am` or `06`, as is usual where the device is. */
+export function hourOfDay(hour: number): string {
+  return formatter({ hour: 'numeric' }).format(new Date(2024, 0, 1, hour));
+}
+
 export function dateTime(iso: string): string {
   return formatter({ dateStyle: 'medium', timeStyle: 'short' }).format(new Date(iso));
 }

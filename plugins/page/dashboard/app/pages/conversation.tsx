@@ -105,6 +105,7 @@ function Whole({ found, set, reload }: Shown) {
   return (
     <Page
       title={title}
+      back={{ path: '/conversations', name: t.value.conversations }}
       actions={
         <div class="actions">
           <button
@@ -197,7 +198,7 @@ function placeOf({ geolocation }: Found): string {
 /** Known people among the speakers. */
 function Speakers({ segments }: { segments: readonly Segment[] }) {
   const known = segments.filter(({ is_user, person_id }) => is_user || person_id !== null);
-  const names = new Map(known.map(segment => [segment.speaker_name, segment]));
+  const names = new Map(known.map(segment => [speakerName(segment), segment]));
   if (names.size === 0) return null;
   return (
     <ul class="chips" aria-label={t.value.people}>
@@ -235,12 +236,14 @@ function Events({ found }: { found: Found }) {
   return (
     <section>
       <h2 class="section">{t.value.events}</h2>
-      <ul class="card plain">
+      <ul class="card plain stacked">
         {events.map(event => (
           <li key={`${event.start} ${event.title}`}>
             <strong>{event.title}</strong>
-            <span class="faint">{`${dateTime(event.start)} · ${minutes(event.duration * 60)}`}</span>
-            {event.segment_id && <a href={lineAddress(found.id, event.segment_id)}>{t.value.saidHere}</a>}
+            <span class="row-meta">
+              {`${dateTime(event.start)} · ${minutes(event.duration * 60)}`}
+              {event.segment_id && <a href={lineAddress(found.id, event.segment_id)}>{t.value.saidHere}</a>}
+            </span>
           </li>
         ))}
       </ul>

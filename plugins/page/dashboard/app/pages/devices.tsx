@@ -24,7 +24,7 @@ export function Devices() {
       <Show loaded={devices}>
         {({ devices: found }) =>
           found.length === 0 ? (
-            <p class="card note">{`${t.value.noDevice}. ${t.value.noDeviceText}`}</p>
+            <p class="card note">{`${t.value.noDevice}. ${t.value.pairHint}`}</p>
           ) : (
             <div class="card list">
               {found.map(device => (

@@ -16,15 +16,11 @@ export function Models({ models }: { models: Loaded<{ models: Model[] }> }) {
           {[...all.filter(({ installed }) => installed), ...all.filter(({ installed }) => !installed)].map(
             model => (
               <li key={model.name}>
-                <p>
-                  <strong class="as-is break">{model.name}</strong>{' '}
-                  <span class="faint">
-                    {[model.plugin, size(model.bytes), languagesOf(model.languages), model.licence].join(
-                      ' · ',
-                    )}
-                  </span>
+                <strong>{model.about}</strong>
+                <p class="faint break">{model.name}</p>
+                <p class="faint">
+                  {[model.plugin, size(model.bytes), languagesOf(model.languages), model.licence].join(' · ')}
                 </p>
-                <p class="faint">{model.about}</p>
                 <span class="buttons">
                   {model.installed && <span class="status on">{t.value.installed}</span>}
                   <DownloadModel model={model} models={models} />

@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { Empty, Icon, Page, say, sayError, speakerClass, speakerName, useLoaded } from '../components.tsx';
 import type { Conversation, Listening, Wearable } from '../data.ts';
 import { connection, hurry } from '../feed.ts';
-import { dateTime, time } from '../format.ts';
+import { dateTime, sourceName, time } from '../format.ts';
 import { conversations, devices, type LiveConversation } from '../live.ts';
 import { bySegment, setMark } from '../marks.tsx';
 import { level, mayRecord, recording, startRecording, stopRecording } from '../microphone.ts';
@@ -70,7 +70,7 @@ function Devices() {
         return (
           <li key={`${source} ${device}`} class="chip live">
             <span class="pulse" aria-hidden="true" />
-            {wearable?.name ?? (source === 'unknown' ? t.value.connected : source)}
+            {wearable?.name ?? (source === 'unknown' ? t.value.connected : sourceName(source))}
             {battery !== null && (
               <span class={wearable?.low_battery ? 'late' : ''} title={t.value.battery}>
                 {`${battery} %`}
@@ -159,19 +159,18 @@ function Live({
         {state === 'ended' && <span class="status">{t.value.summarising}</span>}
         {startedAt && <span class="faint">{t.value.since(time(startedAt))}</span>}
         {state === 'open' && segments.length > 0 && (
-          <button type="button" onClick={() => void setMark(id).then(() => say(t.value.markSet), sayError)}>
-            <Icon name="memories" />
-            {t.value.markNow}
-          </button>
-        )}
-        {state === 'open' && segments.length > 0 && (
-          <button
-            type="button"
-            class="quiet"
-            onClick={() => void api('POST', `/v1/conversations/${id}/finish`).catch(sayError)}
-          >
-            {t.value.endNow}
-          </button>
+          <div class="live-actions">
+            <button type="button" onClick={() => void setMark(id).then(() => say(t.value.markSet), sayError)}>
+              <Icon name="memories" />
+              {t.value.markNow}
+            </button>
+            <button
+              type="button"
+              onClick={() => void api('POST', `/v1/conversations/${id}/finish`).catch(sayError)}
+            >
+              {t.value.endNow}
+            </button>
+          </div>
         )}
         {state !== 'open' && <a href={`/conversations/${id}`}>{t.value.openConversation}</a>}
       </header>

@@ -61,22 +61,14 @@ export function Settings() {
         {!window.isSecureContext && <p class="hint">{t.value.withoutTls}</p>}
       </section>
       <section>
-        <h2 class="section">{t.value.calendarSection}</h2>
-        <CalendarLink />
-        <CalendarAccount />
-      </section>
-      <section>
-        <h2 class="section">{t.value.speechSection}</h2>
-        <SpeechForm />
-      </section>
-      <section>
-        <h2 class="section">{t.value.vocabulary}</h2>
-        <Vocabulary />
-      </section>
-      <section>
-        <h2 class="section">{t.value.ownData}</h2>
-        <OwnData />
-        <ForeignImports />
+        <h2 class="section">{t.value.accountSection}</h2>
+        <div class="card note fields">
+          <p>{t.value.signedInAs(account.value?.name ?? '')}</p>
+          <Password />
+          <button type="button" onClick={() => void signOut()}>
+            {t.value.signOut}
+          </button>
+        </div>
       </section>
       <section>
         <h2 class="section">{t.value.sessions}</h2>
@@ -87,22 +79,30 @@ export function Settings() {
         <ListeningForms />
       </section>
       <section>
+        <h2 class="section">{t.value.speechSection}</h2>
+        <SpeechForm />
+      </section>
+      <section>
+        <h2 class="section">{t.value.vocabulary}</h2>
+        <Vocabulary />
+      </section>
+      <section>
+        <h2 class="section">{t.value.calendarSection}</h2>
+        <CalendarLink />
+        <CalendarAccount />
+      </section>
+      <section>
         <h2 class="section">{t.value.retentionSection}</h2>
         <RetentionForm />
       </section>
       <section>
-        <h2 class="section">{t.value.accesses}</h2>
-        <Accesses />
+        <h2 class="section">{t.value.ownData}</h2>
+        <OwnData />
+        <ForeignImports />
       </section>
       <section>
-        <h2 class="section">{t.value.accountSection}</h2>
-        <div class="card note fields">
-          <p>{t.value.signedInAs(account.value?.name ?? '')}</p>
-          <Password />
-          <button type="button" onClick={() => void signOut()}>
-            {t.value.signOut}
-          </button>
-        </div>
+        <h2 class="section">{t.value.accesses}</h2>
+        <Accesses />
       </section>
     </Page>
   );

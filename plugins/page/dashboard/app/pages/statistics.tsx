@@ -2,13 +2,14 @@ import { useMemo, useState } from 'preact/hooks';
 import { Chart } from '../chart.tsx';
 import { Empty, Page, Show, useLoaded } from '../components.tsx';
 import type { Statistics as Found } from '../data.ts';
-import { shortDate } from '../format.ts';
+import { hourOfDay, shortDate } from '../format.ts';
 import { api } from '../session.ts';
 import { t } from '../texts.ts';
 
 const SPANS = [7, 30, 90];
 /** Maximum people in the chart. */
 const MOST = 12;
+const HOURS_PER_LABEL = 6;
 
 export function Statistics() {
   const [days, setDays] = useState(30);
@@ -57,7 +58,7 @@ function Charts({ statistics }: { statistics: Found }) {
         ))}
       </ul>
       <h2 class="section">{t.value.whenSpoken}</h2>
-      <Chart title={t.value.whenSpoken} kind="bars" points={charts.hours} />
+      <Chart title={t.value.whenSpoken} kind="bars" points={charts.hours} every={HOURS_PER_LABEL} />
     </>
   );
 }
@@ -65,6 +66,6 @@ function Charts({ statistics }: { statistics: Found }) {
 function pointsOf({ days, hours }: Found) {
   return {
     days: days.map(({ date, words }) => ({ label: shortDate(`${date}T12:00`), value: words })),
-    hours: hours.map((value, hour) => ({ label: `${hour}:00`, value })),
+    hours: hours.map((value, hour) => ({ label: hourOfDay(hour), value })),
   };
 }

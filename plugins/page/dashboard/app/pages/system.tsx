@@ -28,7 +28,7 @@ export function System() {
                   ))}
                 </ul>
               )}
-              <p class="faint">{t.value.healthHint}</p>
+              {status !== 'ok' && <p class="faint">{t.value.healthHint}</p>}
             </div>
           )}
         </Show>
