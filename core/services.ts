@@ -2,7 +2,6 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { environment, type LoadedConfig, recognisersOf, sttNames } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
-import { encodeOpusFile, loadOgg } from './audio/opus-file.ts';
 import { backupSettings, createBackups } from './backup/backups.ts';
 import type { Clock } from './contract/model.ts';
 import type { Storage } from './contract/plugin.ts';
@@ -87,6 +86,7 @@ import { createFinalPass, removeFinalPass } from './listen/recogniser/final-pass
 import type { NamedProvider } from './listen/recogniser/providers.ts';
 import { createQuarantine, quarantinedBefore, removeQuarantined } from './listen/recogniser/quarantine.ts';
 import { createRecogniser } from './listen/recogniser/recogniser.ts';
+import { encodeOpusFile, loadOgg } from './listen/recordings/opus-file.ts';
 import { createRecordingFiles } from './listen/recordings/recording-files.ts';
 import { createSpeechProfiles } from './listen/recordings/speech-profile.ts';
 import { createTranscribeRecording } from './listen/recordings/transcribe-recording.ts';

@@ -17,11 +17,6 @@ interface Output {
 }
 
 const POLL_MS = 250;
-const MB = 1_000_000;
-
-function size(bytes: number): string {
-  return bytes < MB ? `${Math.ceil(bytes / 1000)} kB` : `${(bytes / MB).toFixed(1)} MB`;
-}
 
 /** `export` and `import`: all data of one account as a file. */
 export function addTransfer(program: Command): void {

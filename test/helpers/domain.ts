@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { pino } from 'pino';
-import { encodeOpusFile } from '../../core/audio/opus-file.ts';
 import type { Clock, Segment } from '../../core/contract/model.ts';
 import type {
   CalendarOutlet,
@@ -76,6 +75,7 @@ import { createActionItems } from '../../core/domain/tasks/action-items.ts';
 import { createGoals } from '../../core/domain/tasks/goals.ts';
 import { createUserFiles } from '../../core/domain/user-files.ts';
 import { createUploads } from '../../core/http/uploads.ts';
+import { encodeOpusFile } from '../../core/listen/recordings/opus-file.ts';
 import { createRecordingFiles } from '../../core/listen/recordings/recording-files.ts';
 import { createSpeechProfiles } from '../../core/listen/recordings/speech-profile.ts';
 import { createVoiceMessages } from '../../core/listen/recordings/voice-messages.ts';

@@ -311,8 +311,7 @@ export const de: Texts = {
   splitDone: 'Dies ist jetzt der zweite Teil. Durch Zusammenführen werden beide wieder eins.',
   photos: 'Fotos',
   keptAudio: 'Sprache ohne Text',
-  keptAudioText:
-    'Keine Spracherkennung konnte dies in Text umwandeln, deshalb wurde die Aufnahme behalten.',
+  keptAudioText: 'Keine Spracherkennung konnte dies in Text umwandeln, deshalb wurde die Aufnahme behalten.',
   listen: 'Anhören',
   audio: 'Ton',
   playHere: 'Ab hier abspielen',

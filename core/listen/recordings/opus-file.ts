@@ -1,8 +1,8 @@
 /** Ogg files with Opus, as browsers play them. */
 import { Encoder } from '@evan/opus/wasm/index.mjs';
-import { AppError } from '../runtime/errors.ts';
-import { createPace } from '../runtime/pace.ts';
-import { SAMPLE_RATE } from './pcm.ts';
+import { SAMPLE_RATE } from '../../audio/pcm.ts';
+import { AppError } from '../../runtime/errors.ts';
+import { createPace } from '../../runtime/pace.ts';
 
 const FRAME_SAMPLES = SAMPLE_RATE / 50;
 const FRAME_S = FRAME_SAMPLES / SAMPLE_RATE;
