@@ -1,4 +1,7 @@
+import { globSync, readFileSync } from 'node:fs';
+import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { offerPostgres } from './test/helpers/postgres-server.ts';
 
 /** Files that take long, the longest first: begun last, they would run alone while the other processor has nothing to do. */
 const LONG = [
@@ -22,9 +25,15 @@ const LONG = [
   'test/codecs.test.ts',
 ];
 
+/** Files that share a Postgres server: run next to each other, they need one start of it. */
+const onPostgres = new Set(
+  globSync('test/**/*.test.ts').filter(file => readFileSync(file, 'utf8').includes('openDatabases(')),
+);
+
 const rank = file => {
   const place = LONG.findIndex(name => file.endsWith(name));
-  return place < 0 ? LONG.length : place;
+  if (place >= 0) return place;
+  return LONG.length + (onPostgres.has(relative(process.cwd(), file)) ? 0 : 1);
 };
 
 export default {
@@ -39,5 +48,6 @@ export default {
   // Each file is a process of its own, and half of its start would be compiling the sources again.
   environmentVariables: {
     NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/earshot', import.meta.url)),
+    EARSHOT_TEST_POSTGRES: await offerPostgres(),
   },
 };

@@ -1,8 +1,12 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { createInterface } from 'node:readline';
 import type { ExecutionContext, TestFn } from 'ava';
 import type { Overrides } from '../../config/load.ts';
 import { openPostgres } from '../../plugins/storage/sql/postgres.ts';
 import type { openDomain } from './domain.ts';
-import { openPostgresStorage, postgresOptions, startPostgres } from './postgres.ts';
+import { openPostgresStorage, postgresOptions, startPostgres, urlOf } from './postgres.ts';
+import { PATTERN, type Shared } from './postgres-server.ts';
 import { countingStt } from './services.ts';
 import { type OpenStorage, storageContext, temporaryStorage } from './storage.ts';
 
@@ -13,37 +17,29 @@ interface Database {
 }
 
 /**
- * Opens the databases that a whole file of tests runs on, one after the other: SQLite, and a Postgres server of its
- * own, which is stopped after the last test. Where Postgres cannot start, its tests are skipped, and a test says so,
- * which fails in CI.
+ * Opens the databases that a whole file of tests runs on, one after the other: SQLite, and a Postgres server that files
+ * share. Where Postgres cannot start, its tests are skipped, and a test says so, which fails in CI.
  */
 export async function openDatabases(test: TestFn): Promise<Database[]> {
   const sqlite: Database = { name: 'SQLite', open: clock => temporaryStorage({ clock }) };
-  const server = await startPostgres().catch((error: Error) => error);
-  if (server instanceof Error) {
+  const server = await sharedPostgres();
+  if ('error' in server) {
     test('Postgres can be started, or this is not CI and its tests are skipped', t => {
-      t.log(`SKIPPED: all tests on Postgres, for it cannot be started here. ${server.message}`);
-      t.falsy(process.env.CI, server.message);
+      t.log(`SKIPPED: all tests on Postgres, for it cannot be started here. ${server.error}`);
+      t.falsy(process.env.CI, server.error);
     });
     return [sqlite];
   }
-  const { url } = server;
-  const admin = openPostgres(postgresOptions({ url: url('postgres') }), storageContext());
-  await admin.writer.raw('create database pattern');
-  const pattern = await openPostgresStorage(url('pattern'));
-  await pattern.storage.migrate();
-  await pattern.close();
-  test.after.always('stop Postgres', async () => {
-    await admin.close();
-    await server.stop();
-  });
+  const { port, prefix } = server;
+  const admin = openPostgres(postgresOptions({ url: urlOf(port, 'postgres') }), storageContext());
+  test.after.always('disconnect from Postgres', () => admin.close());
 
   let count = 0;
   async function make(): Promise<OpenStorage> {
     count += 1;
-    const name = `test${count}`;
-    await admin.writer.raw('create database ?? template pattern', [name]);
-    return openPostgresStorage(url(name));
+    const name = `${prefix}${count}`;
+    await admin.writer.raw('create database ?? template ??', [name, PATTERN]);
+    return openPostgresStorage(urlOf(port, name));
   }
 
   /** One at a time: on a busy machine many simultaneous connections would time out. */
@@ -54,6 +50,14 @@ export async function openDatabases(test: TestFn): Promise<Database[]> {
     return made;
   }
   return [sqlite, { name: 'Postgres', open }];
+}
+
+/** Connects to the server that test files share, until this process ends. */
+async function sharedPostgres(): Promise<Shared> {
+  const socket = connect(process.env.EARSHOT_TEST_POSTGRES ?? '');
+  const [answer] = await once(createInterface({ input: socket }), 'line');
+  socket.unref();
+  return JSON.parse(answer);
 }
 
 /** Configuration that stores data in this database; null if no Postgres can be started, which is logged. */

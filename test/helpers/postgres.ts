@@ -63,9 +63,12 @@ export async function startPostgres({
     await stop();
     throw new Error(`${error}\n${output.join('')}`);
   }
-  const url = (database: string, password = PASSWORD) =>
-    `postgres://earshot:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}`;
-  return { url, port, stop };
+  return { url: (database, password) => urlOf(port, database, password), port, stop };
+}
+
+/** Returns the address of a database of a temporary server. */
+export function urlOf(port: number, database: string, password = PASSWORD): string {
+  return `postgres://earshot:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}`;
 }
 
 /** The configuration's defaults, with fewer connections. */
