@@ -13,6 +13,17 @@ const STRANGER = /^Speaker \d+$/;
 /** A broadcast talks to an audience, and tells of its programme. */
 const PRESENTED =
   /(?<!\p{L})(?:good (?:morning|evening|afternoon),? and welcome to|welcome (?:back )?to (?:the show|the programme|the program|the news)|(?:and )?welcome back(?: after the break)?, (?:viewers|listeners|folks|ladies)|you(?:'re| are) (?:watching|listening to) \p{Lu}|stay tuned|stay with us|don't go away|after (?:the|this|a short) (?:break|commercial)|(?:we'll|we will) be right back|back to (?:you in )?the studio|reporting (?:live )?from|reports from \p{Lu}|(?:our|the) correspondent|(?:this is|here is|here are|now) the (?:news|headlines|weather forecast)|(?:and )?now (?:the|for the) (?:weather|sport|sports|traffic)(?=[.,:]|$)|coming up(?: next)?(?: on| after|:)|next week:|in (?:tonight's|this week's) (?:episode|programme|program|edition)|call now|order now|operators are standing by|only \p{L}+ left in stock|brought to you by|sponsored by|ladies and gentlemen|dear (?:viewers|listeners)|meine damen und herren|guten abend,? (?:und herzlich )?willkommen (?:bei|zu|zur)|(?:herzlich )?willkommen zurück (?:bei|zu|im studio)|bleiben sie dran|nach der werbung|gleich geht'?s weiter (?:mit|nach)|(?:zurück|damit) ins studio|live aus \p{Lu}|unsere? (?:korrespondentin|korrespondent|reporterin|reporter)|und nun (?:das wetter|zum wetter|zum sport|der sport)|liebe (?:zuschauer|zuhörer|hörerinnen)|rufen sie jetzt an|bestellen sie jetzt|nächste woche:|mesdames et messieurs|bonsoir(?: à tous)?,? et bienvenue|restez avec nous|après la (?:pub|publicité|pause)|à vous les studios|notre (?:envoyée?|correspondante?)|chers (?:téléspectateurs|auditeurs)|voici les titres|appelez maintenant|et maintenant la météo|la semaine prochaine :|señoras y señores|buenas noches y bienvenidos|no se vayan|después de la (?:publicidad|pausa)|volvemos (?:enseguida|tras)|nuestr[oa] (?:corresponsal|enviad[oa])|queridos (?:espectadores|oyentes)|llame ahora|y ahora el tiempo|la próxima semana:)/iu;
+/**
+ * Words of crime series, hospital series, reports of matches and the news. A broadcast among strangers has several of one
+ * kind.
+ */
+const GENRES: readonly RegExp[] = [
+  /(?<!\p{L})(?:detective|inspector|sergeant|suspects?|alibi|warrant|coroner|forensics|homicide|murder(?:er|ed)?|the killer|the body|the victim|kommissar(?:in)?|revier|spurensicherung|tatort|die leiche|mordfall|der mörder|die waffe|verdächtige[rn]?|durchsuchungsbefehl|commissaire|suspect|perquisition|le meurtre|l'assassin|la victime|la scène de crime|comisario|sospechosos?|coartada|el asesino|asesinato|la víctima|orden de registro)(?!\p{L})/giu,
+  /(?<!\p{L})(?:scalpel|defibrillator|we're losing him|we're losing her|flatline|code blue|clear the table|skalpell|wir verlieren ihn|bistouri|on le perd|bisturí|lo estamos perdiendo)(?!\p{L})/giu,
+  /(?<!\p{L})(?:goalkeeper|striker|midfield|yellow card|red card|penalty|offside|corner kick|half[- ]time|free kick|the referee|away side|home side|wicket|innings|over the bar|torwart|elfmeter|abseits|gelbe karte|rote karte|freistoß|eckball|der schiedsrichter|halbzeit|mi-temps|carton jaune|carton rouge|l'arbitre|hors-jeu|coup franc|le gardien|la surface|portero|penalti|fuera de juego|tarjeta amarilla|tarjeta roja|el árbitro|saque de esquina|delantero)(?!\p{L})/giu,
+];
+/** Different words of one kind. */
+const MIN_GENRE_WORDS = 3;
 /** An answer, or a question that is put to somebody who is there. */
 const TALKED =
   /^(?:yes|yeah|yep|no|nope|okay|ok|sure|right|really|thanks|thank you|ja|nein|doch|genau|danke|klar|oui|non|merci|d'accord|sí|vale|gracias|claro)(?!\p{L})|\?\s*$/iu;
@@ -32,9 +43,22 @@ export function presentersIn(transcript: readonly Said[]): ReadonlySet<string> {
 export function isBroadcast(transcript: readonly Said[]): boolean {
   const speakers = new Set(transcript.map(({ speaker }) => speaker));
   if (transcript.length < MIN_SEGMENTS || speakers.size < MIN_SPEAKERS) return false;
-  if (!transcript.every(isOfStranger) || !transcript.some(isPresented)) return false;
+  if (!transcript.every(isOfStranger)) return false;
+  if (!transcript.some(isPresented) && !isOfGenre(transcript)) return false;
   const talk = transcript.filter(({ text }) => TALKED.test(text.slice(0, MAX_CHARS).trim())).length;
   return talk <= transcript.length * MAX_TALK;
+}
+
+function isOfGenre(transcript: readonly Said[]): boolean {
+  return GENRES.some(words => {
+    const said = new Set<string>();
+    for (const { text } of transcript)
+      for (const [word] of text.slice(0, MAX_CHARS).replaceAll('’', "'").matchAll(words)) {
+        said.add(word.toLowerCase());
+        if (said.size >= MIN_GENRE_WORDS) return true;
+      }
+    return false;
+  });
 }
 
 function isOfStranger({ speaker, isUser }: Said): boolean {

@@ -33,7 +33,9 @@ export function nounAt({ tokens, language, when, segment }: Line, { from, to }: 
   const isCased = CASED.test(segment.text);
   for (let at = from; at < to; at++) {
     const token = tokens[at];
-    if (token && !when?.tokens.has(at) && isEventNoun(token, language, isCased)) return at;
+    const isAgreement =
+      token?.word === 'course' && !language.acts.determiners.has(tokens[at - 1]?.word ?? '');
+    if (token && !isAgreement && !when?.tokens.has(at) && isEventNoun(token, language, isCased)) return at;
   }
   return null;
 }

@@ -21,7 +21,7 @@ const DAY_LINES = 6;
 /** Lines across which mentions are merged into one appointment. */
 const SAME_LINES = 4;
 /** A clause with at most this many other words only states a time. */
-const BARE_WORDS = 2;
+const BARE_WORDS = 3;
 const TOPIC_WORDS = 4;
 /** Minimum words of a title that needs no context. */
 const CLEAR_WORDS = 3;
@@ -168,6 +168,8 @@ class Finder {
     const happens = isHappening(line, clause);
     const act = actIn(line, clause, when);
     const { hasDay, hasTime } = when;
+    const isVisit = act && hasDay && hasTime && line.isOwn && goesIn(line, clause);
+    if (isVisit && noun === null) return this.titled(index, line, clause, noun, when);
     if (act && !(noun !== null && hasTime) && !(happens && hasTime && !line.isOwn)) return null;
     const isEvent =
       hasDay && hasTime
@@ -399,6 +401,16 @@ const HAVING: Readonly<Record<string, ReadonlySet<string>>> = {
 /** Not on a day, or nothing that takes place: "time", "to", participles. */
 const NOT_HAD =
   /^(?:to|que|à|zu|time|free|off|work|question|problem|idea|headache|cold|fever|money|days?|been|done|got|frei|zeit|lust|hunger|geld|frage|urlaub|ge\p{Ll}+t|ge\p{Ll}+en|temps|libre|faim|besoin|envie|tiempo|hambre|ganas|fun|\p{Ll}+é|\p{Ll}+ed)$/u;
+
+/** "Tomorrow I have to go to the clinic at nine." */
+function goesIn({ acts }: Line, { from, to }: Clause): boolean {
+  return acts.some(
+    ({ index, kind, verb }) =>
+      index >= from && index < to && OWN.has(kind) && GOING.has(verb?.infinitive ?? ''),
+  );
+}
+const OWN: ReadonlySet<ActKind> = new Set(['promise', 'wish', 'shared']);
+const GOING = new Set('go be gehen hingehen fahren hinfahren aller ir'.split(' '));
 
 /** "Can you send it on Friday at four?" is a task. */
 function asksFor({ acts }: Line, { from, to }: Clause): boolean {

@@ -108,7 +108,7 @@ export const POSSESSIONS: Readonly<Record<Code, readonly Possession[]>> = {
       say: 'has a {}',
     },
     {
-      said: /(?<!\p{L})(?<!(?:for|against) )[Mm]y (?<value>asthma|diabetes|arthritis|epilepsy|migraines|eczema|psoriasis|tinnitus|dyslexia|adhd|ADHD|hay ?fever|high blood pressure|anxiety|sciatica|osteoporosis|glaucoma|cataracts|coeliac disease|insomnia|vertigo)(?!\p{L})/gu,
+      said: /(?<!\p{L})(?<!(?:for|against) )(?:[Mm]y|[Ii]t's (?:the|my)) (?<value>asthma|diabetes|arthritis|epilepsy|migraines|eczema|psoriasis|tinnitus|dyslexia|adhd|ADHD|hay ?fever|high blood pressure|anxiety|sciatica|osteoporosis|glaucoma|cataracts|coeliac disease|insomnia|vertigo)(?!\p{L})/gu,
       say: 'has {}',
     },
     {

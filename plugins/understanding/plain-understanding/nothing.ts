@@ -20,6 +20,7 @@ const SMALL_WORDS = words(`
   danke bitte tja also na und der die das ja nein hallo tschüss guten tag morgen abend schönen noch auch ihnen dir so ist es wie gut geht
   merci bonjour bonsoir salut au revoir et le la les bonne journée soirée oui non ça va vous aussi
   test testing check probando prueba essai eins zwei drei two three un deux trois uno dos tres
+  entschuldigung sorry pardon perdón disculpe excusez moi excuse
   gracias hola adiós buenos buenas días tardes noches el y sí qué tal hasta luego igualmente
 `);
 /** Weather words: a short segment with one of them is small talk. */
@@ -30,9 +31,11 @@ const WEATHER = words(`
 const MAX_WEATHER_WORDS = 8;
 /** Number of segments from which small words alone count as nothing: a single short answer may matter. */
 const MIN_SMALL_SEGMENTS = 3;
+/** Few words are enough where somebody tries a microphone. */
+const TRIAL = /(?<!\p{L})(?:test(?:ing)?|check|probando|prueba|essai)(?!\p{L})/iu;
 const MAX_SMALL_WORDS = 60;
 /** Subtitle credits, which recognisers learnt in training and write for silence. */
-const CREDITS = [
+const CREDITS: readonly string[] = [
   'thanks for watching',
   'thank you for watching',
   'subscribe to',
@@ -46,6 +49,9 @@ const CREDITS = [
   'gracias por ver',
 ];
 const MAX_CREDIT_CHARS = 80;
+/** Loudspeakers in trains, and machines on the telephone. */
+const ANNOUNCED =
+  /(?<!\p{L})(?:(?:the )?next (?:stop|station)(?: is)?(?!\p{L})|mind the gap|nächster halt|ausstieg in fahrtrichtung|prochain arrêt|próxima (?:parada|estación)|your call is important|please hold the line|all (?:of )?our (?:agents|lines|operators) are busy|press (?:one|two|three|\d) for|ihr anruf ist uns wichtig|nous allons donner suite à votre appel|su llamada es importante)/u;
 /** Brackets around sounds that recognisers describe: "[Music]", "(laughs)", "*coughs*". */
 const NOTE_ENDS: Readonly<Record<string, string>> = { '[': ']', '(': ')', '*': '*', '<': '>' };
 /** Words, and emojis, which count as words in written text. */
@@ -53,7 +59,10 @@ const WORD = /[\p{L}\p{M}\p{N}]+(?:['’-][\p{L}\p{M}\p{N}]+)*|\p{Extended_Picto
 
 export function saysNothing(segments: readonly Pick<SpokenSegment, 'text'>[]): boolean {
   let isEmpty = true;
-  let isSmall = segments.length >= MIN_SMALL_SEGMENTS;
+  const isTrial =
+    segments.length <= MIN_SMALL_SEGMENTS &&
+    segments.some(({ text }) => TRIAL.test(text.slice(0, MAX_CREDIT_CHARS)));
+  let isSmall = segments.length >= MIN_SMALL_SEGMENTS || isTrial;
   let count = 0;
   for (const { text } of segments) {
     const said = wordsIn(text);
@@ -67,6 +76,7 @@ export function saysNothing(segments: readonly Pick<SpokenSegment, 'text'>[]): b
 
 function wordsIn(text: string): string[] {
   const lower = withoutNotes(text).toLowerCase();
+  if (lower.length <= MAX_CREDIT_CHARS && ANNOUNCED.test(lower)) return [];
   if (lower.length <= MAX_CREDIT_CHARS && CREDITS.some(credit => lower.includes(credit))) return [];
   return lower.match(WORD) ?? [];
 }

@@ -276,7 +276,7 @@ export const english: Language = {
       i'll deal with that|i'll look after that|i'll look into it|i'll look into that|i'll see to that|i'll do them|i'd better do that|
       let me do that|let me handle that|let me take care of that|i can take care of that|i can handle that|i can sort that|
       count on me|i will do it|i will do that|i'm on it|i'll sort it|i'll sort it out|i'll get it done`),
-    yes: phrases(`yes|yeah|yep|yup|sure|okay|ok|of course|right|no problem|will do|gladly|absolutely|noted|got it|fine|
+    yes: phrases(`course|yeah course|yes|yeah|yep|yup|sure|okay|ok|of course|right|no problem|will do|gladly|absolutely|noted|got it|fine|
       alright|all right|certainly|definitely|understood|good|great|perfect|you got it|no worries|deal|done|oh yes|
       oh yeah|oh okay|oh sure|ah yes|yes yes|fair enough|grand|sounds good|works for me|my pleasure`),
     refusals:
@@ -292,7 +292,7 @@ export const english: Language = {
       "not never no n't don't won't can't nothing nobody none neither nor cannot isn't doesn't didn't wouldn't",
     ),
     noPlanBefore:
-      phrases(`hang on|hold on|wait|if|unless|maybe|perhaps|would|wish|said|says|say|told|tells|goes|quote|asked|thought|used to|
+      phrases(`hang on|hold on|wait|one day|some day|someday|if|unless|maybe|perhaps|would|wish|said|says|say|told|tells|goes|quote|asked|thought|used to|
       might|imagine|suppose|pretend|whenever|could have|should have|would have|he goes|she goes|who says|was like|
       probably|possibly|i doubt|whether|in case|before i|until i|how do i|why do i|when do i|what do i|do i|
       should i|once i`),

@@ -377,7 +377,7 @@ export const french: Language = {
     negations: words('pas jamais rien personne aucun aucune ni non'),
     noPlanBefore:
       phrases(`si|s'|peut être|dit|disait|disais|imagine|imaginons|aurais|aurait|aurions|pourrais bien|voudrais|je cite|
-      raconte|sinon|au cas où|on dirait|paraît|il paraît|autrefois|avant que|quand j' étais|si jamais|j' aimerais|aimerait|elle me dit|
+      raconte|un jour|sinon|au cas où|on dirait|paraît|il paraît|autrefois|avant que|quand j' étais|si jamais|j' aimerais|aimerait|elle me dit|
       il me dit|il m' a dit|elle m' a dit|pourquoi|comment|est ce que je`),
     noPlanInside:
       phrases(`un jour|pas|plus jamais|jamais|déjà|toujours|souvent|d' habitude|parfois|en ce moment|tout de suite|là maintenant|

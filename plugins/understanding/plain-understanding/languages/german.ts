@@ -366,7 +366,7 @@ export const german: Language = {
     negations: words('nicht nie niemals kein keine keinen keinem keiner nix nichts niemand niemanden'),
     noPlanBefore:
       phrases(`wenn|falls|vielleicht|sagte|gesagt|meinte|meint|zitiere|zitat|hätte|hätten|würde|wäre|angeblich|
-      stell dir vor|könnte|ob|früher|damals|sagt|am liebsten|eventuell|möglicherweise|wünschte|sobald|wieso|warum|im film`),
+      stell dir vor|eines tages|irgendwann|könnte|ob|früher|damals|sagt|am liebsten|eventuell|möglicherweise|wünschte|sobald|wieso|warum|im film`),
     noPlanInside:
       phrases(`schon|irgendwann|eines tages|nicht|nie|kein|keine|keinen|keinem|eh|ohnehin|immer|meistens|normalerweise|
       gerade|grad|jetzt|oft|selten|manchmal|sowieso|würde|wohl|jedes mal|jeden tag|oder nicht|gern|gerne|nichts|seit|niemanden|etwa|irgendwelche|irgendeine|irgendeinen|

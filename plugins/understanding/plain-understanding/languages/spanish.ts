@@ -355,7 +355,7 @@ export const spanish: Language = {
       no es necesario|da igual`),
     negations: words('no nunca jamás nada nadie ningún ninguna ninguno tampoco ni'),
     noPlanBefore:
-      phrases(`si|me llamo|quizás|quizá|tal vez|a lo mejor|dijo|dice|decía|me dice|imagínate|ojalá|cuando era|antes de que|habría|hubiera|
+      phrases(`si|algún día|un día de estos|me llamo|quizás|quizá|tal vez|a lo mejor|dijo|dice|decía|me dice|imagínate|ojalá|cuando era|antes de que|habría|hubiera|
       me gustaría|igual|puede que|por si|quién sabe si|contó|cita|según|por qué|cómo`),
     noPlanInside:
       phrases(`algún día|no|nunca|jamás|siempre|normalmente|a veces|ya|ahora mismo|ahora|cada día|todos los días|cada semana|
