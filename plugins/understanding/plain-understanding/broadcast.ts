@@ -3,6 +3,7 @@
  * known people are never taken for presenters.
  */
 import type { SpokenSegment } from '../../../core/contract/plugin.ts';
+import { saysNothing } from './nothing.ts';
 
 type Said = Pick<SpokenSegment, 'text' | 'speaker' | 'isUser'>;
 
@@ -20,7 +21,8 @@ const PRESENTED =
 const GENRES: readonly RegExp[] = [
   /(?<!\p{L})(?:detective|inspector|sergeant|suspects?|alibi|warrant|coroner|forensics|homicide|murder(?:er|ed)?|the killer|the body|the victim|kommissar(?:in)?|revier|spurensicherung|tatort|die leiche|mordfall|der mörder|die waffe|verdächtige[rn]?|durchsuchungsbefehl|commissaire|suspect|perquisition|le meurtre|l'assassin|la victime|la scène de crime|comisario|sospechosos?|coartada|el asesino|asesinato|la víctima|orden de registro)(?!\p{L})/giu,
   /(?<!\p{L})(?:scalpel|defibrillator|we're losing him|we're losing her|flatline|code blue|clear the table|skalpell|wir verlieren ihn|bistouri|on le perd|bisturí|lo estamos perdiendo)(?!\p{L})/giu,
-  /(?<!\p{L})(?:goalkeeper|striker|midfield|yellow card|red card|penalty|offside|corner kick|half[- ]time|free kick|the referee|away side|home side|wicket|innings|over the bar|torwart|elfmeter|abseits|gelbe karte|rote karte|freistoß|eckball|der schiedsrichter|halbzeit|mi-temps|carton jaune|carton rouge|l'arbitre|hors-jeu|coup franc|le gardien|la surface|portero|penalti|fuera de juego|tarjeta amarilla|tarjeta roja|el árbitro|saque de esquina|delantero)(?!\p{L})/giu,
+  /(?<!\p{L})(?:goalkeeper|striker|midfield|yellow card|red card|penalty|offside|corner kick|half[- ]time|free kick|the referee|away side|home side|wickets?|innings|over the bar|bowler|batsman|batter|boundary|leg side|off stump|square leg|lbw|match point|set point|break point|deuce|backhand|forehand|pit stop|pole position|final lap|home straight|torwart|elfmeter|abseits|gelbe karte|rote karte|freistoß|eckball|der schiedsrichter|halbzeit|mi-temps|carton jaune|carton rouge|l'arbitre|hors-jeu|coup franc|le gardien|la surface|portero|penalti|fuera de juego|tarjeta amarilla|tarjeta roja|el árbitro|saque de esquina|delantero)(?!\p{L})/giu,
+  /(?<!\p{L})(?:only (?:\p{L}+ )?(?:nineteen|twenty|thirty|forty|fifty)?[- ]?nine(?:ty)?[- ]nine|ninety[- ]nine|free (?:delivery|shipping|postage)|easy (?:payments|instal?lments)|item number|money[- ]back guarantee|while (?:stocks|supplies) last|today only|retail price|limited (?:stock|time|edition)|on your screens?|lines are open|sold out|per customer|versandkostenfrei|artikelnummer|geld[- ]zurück[- ]garantie|solange der vorrat reicht|nur heute|statt \p{L}+ euro|auf ihrem bildschirm|livraison gratuite|satisfait ou remboursé|offre limitée|en exclusivité|envío gratis|oferta limitada|solo hoy|garantía de devolución)(?!\p{L})/giu,
 ];
 /** Different words of one kind. */
 const MIN_GENRE_WORDS = 3;
@@ -40,7 +42,8 @@ export function presentersIn(transcript: readonly Said[]): ReadonlySet<string> {
 }
 
 /** Nobody who is known says anything, somebody presents, and hardly anybody answers. */
-export function isBroadcast(transcript: readonly Said[]): boolean {
+export function isBroadcast(heard: readonly Said[]): boolean {
+  const transcript = heard.filter(each => isOfStranger(each) || !saysNothing([each])); // "hm" of the owner
   const speakers = new Set(transcript.map(({ speaker }) => speaker));
   if (transcript.length < MIN_SEGMENTS || speakers.size < MIN_SPEAKERS) return false;
   if (!transcript.every(isOfStranger)) return false;

@@ -168,6 +168,7 @@ class Finder {
     const happens = isHappening(line, clause);
     const act = actIn(line, clause, when);
     const { hasDay, hasTime } = when;
+    if (noun === null && !happens && doesIn(line, clause)) return null;
     const isVisit = act && hasDay && hasTime && line.isOwn && goesIn(line, clause);
     if (isVisit && noun === null) return this.titled(index, line, clause, noun, when);
     if (act && !(noun !== null && hasTime) && !(happens && hasTime && !line.isOwn)) return null;
@@ -401,6 +402,14 @@ const HAVING: Readonly<Record<string, ReadonlySet<string>>> = {
 /** Not on a day, or nothing that takes place: "time", "to", participles. */
 const NOT_HAD =
   /^(?:to|que|à|zu|time|free|off|work|question|problem|idea|headache|cold|fever|money|days?|been|done|got|frei|zeit|lust|hunger|geld|frage|urlaub|ge\p{Ll}+t|ge\p{Ll}+en|temps|libre|faim|besoin|envie|tiempo|hambre|ganas|fun|\p{Ll}+é|\p{Ll}+ed)$/u;
+
+/** "I'm sending the estimate on Tuesday at four": something that is done. */
+function doesIn({ acts }: Line, { from, to }: Clause): boolean {
+  return acts.some(
+    ({ index, kind, verb }) =>
+      index >= from && index < to && kind === 'present' && verb !== null && !verb.isState,
+  );
+}
 
 /** "Tomorrow I have to go to the clinic at nine." */
 function goesIn({ acts }: Line, { from, to }: Clause): boolean {

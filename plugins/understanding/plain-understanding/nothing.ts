@@ -32,7 +32,12 @@ const MAX_WEATHER_WORDS = 8;
 /** Number of segments from which small words alone count as nothing: a single short answer may matter. */
 const MIN_SMALL_SEGMENTS = 3;
 /** Few words are enough where somebody tries a microphone. */
-const TRIAL = /(?<!\p{L})(?:test(?:ing)?|check|probando|prueba|essai)(?!\p{L})/iu;
+const TRIAL =
+  /(?<!\p{L})(?:test(?:ing)?|check|is this (?:thing )?on|can you hear me|microphone|mic|mikrofon|hört man mich|micro(?:phone)?|micrófono|probando|prueba|essai)(?!\p{L})/iu;
+const TRIAL_WORDS = words(`
+  it's i'm there's microphone mic working works on thing recording record hear can now four five mikrofon aufnahme läuft hört man mich geht vier fünf funktioniert
+  micro marche m entends entend tu quatre cinq micrófono funciona oye oyes se me cuatro cinco graba grabando
+`);
 const MAX_SMALL_WORDS = 60;
 /** Subtitle credits, which recognisers learnt in training and write for silence. */
 const CREDITS: readonly string[] = [
@@ -47,11 +52,18 @@ const CREDITS: readonly string[] = [
   "merci d'avoir regardé",
   'subtítulos',
   'gracias por ver',
+  'captions by',
+  'transcribed by',
+  'like and subscribe',
+  'see you in the next video',
+  'bis zum nächsten video',
+  'www.',
 ];
 const MAX_CREDIT_CHARS = 80;
+const MAX_ANNOUNCED_CHARS = 300;
 /** Loudspeakers in trains, and machines on the telephone. */
 const ANNOUNCED =
-  /(?<!\p{L})(?:(?:the )?next (?:stop|station)(?: is)?(?!\p{L})|mind the gap|nächster halt|ausstieg in fahrtrichtung|prochain arrêt|próxima (?:parada|estación)|your call is important|please hold the line|all (?:of )?our (?:agents|lines|operators) are busy|press (?:one|two|three|\d) for|ihr anruf ist uns wichtig|nous allons donner suite à votre appel|su llamada es importante)/u;
+  /(?<!\p{L})(?:(?:the )?next (?:stop|station)(?: is)?(?!\p{L})|mind the gap|your call is important|please (?:hold the line|stay on the line|continue to hold)|all (?:of )?our (?:agents|lines|operators|advisers|advisors) are|press (?:one|two|three|four|five|zero|\d|star|hash|the hash key)(?!\p{L})|(?:calls?|call) (?:may|will) be recorded|for (?:quality|training) (?:and \p{L}+ )?purposes|number \p{L}+ in the queue|thank you for (?:holding|your patience|calling)|leave (?:a|your) message after the (?:tone|beep)|the number you have dialled|the person you are (?:calling|trying to reach)|you have reached the voicemail|we apologise for the delay|nächster halt|ausstieg in fahrtrichtung|ihr anruf ist uns wichtig|(?:gespräche?|anrufe?) (?:kann|können|wird|werden) (?:\p{L}+ ){0,4}aufgezeichnet|drücken sie die (?:eins|zwei|drei|vier|fünf|\d)|nächste[rn]? freien? (?:mitarbeiter|leitung|platz)|bleiben sie (?:bitte )?(?:in der leitung|am apparat)|nachricht nach dem (?:signal)?ton|die gewünschte rufnummer|prochain arrêt|ne quittez pas|tapez (?:un|une|deux|trois|\d)(?!\p{L})|un conseiller va vous répondre|après le (?:bip|signal sonore)|nous allons donner suite à votre appel|próxima (?:parada|estación)|su llamada es importante|permanezca a la espera|pulse (?:uno|dos|tres|\d)(?!\p{L})|todos nuestros (?:agentes|operadores)|deje su mensaje)/u;
 /** Brackets around sounds that recognisers describe: "[Music]", "(laughs)", "*coughs*". */
 const NOTE_ENDS: Readonly<Record<string, string>> = { '[': ']', '(': ')', '*': '*', '<': '>' };
 /** Words, and emojis, which count as words in written text. */
@@ -68,7 +80,7 @@ export function saysNothing(segments: readonly Pick<SpokenSegment, 'text'>[]): b
     const said = wordsIn(text);
     count += said.length;
     isEmpty &&= said.every(word => FILLERS.has(word));
-    isSmall &&= count <= MAX_SMALL_WORDS && isSmallTalk(said);
+    isSmall &&= count <= MAX_SMALL_WORDS && (isSmallTalk(said) || (isTrial && isOfTrial(said)));
     if (!isEmpty && !isSmall) return false;
   }
   return true;
@@ -76,9 +88,13 @@ export function saysNothing(segments: readonly Pick<SpokenSegment, 'text'>[]): b
 
 function wordsIn(text: string): string[] {
   const lower = withoutNotes(text).toLowerCase();
-  if (lower.length <= MAX_CREDIT_CHARS && ANNOUNCED.test(lower)) return [];
+  if (lower.length <= MAX_ANNOUNCED_CHARS && ANNOUNCED.test(lower)) return [];
   if (lower.length <= MAX_CREDIT_CHARS && CREDITS.some(credit => lower.includes(credit))) return [];
   return lower.match(WORD) ?? [];
+}
+
+function isOfTrial(said: readonly string[]): boolean {
+  return said.every(word => TRIAL_WORDS.has(word) || SMALL_WORDS.has(word) || FILLERS.has(word));
 }
 
 function isSmallTalk(said: readonly string[]): boolean {
