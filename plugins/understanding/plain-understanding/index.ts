@@ -7,6 +7,7 @@ import { saysNothing } from './nothing.ts';
 import { Pacer } from './pacer.ts';
 import { structure } from './structure.ts';
 import { tasksOf } from './tasks.ts';
+import { titleWith } from './titles.ts';
 
 const understand: Understanding['understand'] = async (transcript, context, signal) => {
   signal.throwIfAborted();
@@ -14,9 +15,12 @@ const understand: Understanding['understand'] = async (transcript, context, sign
   const lines = await readLines(transcript, context, pacer);
   const tasks = await tasksOf(lines, context, pacer);
   const events = await eventsOf(lines, tasks, context, pacer);
+  const structured = await structure(transcript, context.languages[0] ?? null, pacer);
+  const isEnglish = context.languages[0]?.toLowerCase().startsWith('en') ?? true;
   return {
     discard: saysNothing(transcript) || isBroadcast(transcript),
-    ...(await structure(transcript, context.languages[0] ?? null, pacer)),
+    ...structured,
+    title: titleWith(structured.title, events, tasks, isEnglish),
     tasks: tasks.map(task => (isInstant(task.dueAt) ? task : { ...task, dueAt: null })),
     events: events.filter(({ startAt }) => isInstant(startAt)),
     memories: await memoriesOf(transcript, context, pacer),

@@ -549,7 +549,8 @@ const KIN =
   /^(?:Mum|Mom|Dad|Nan|Gran|Grandma|Grandpa|Grandad|Maman|Mamie|Papi|Papy|Mamá|Papá|Abuela|Abuelo)$/u;
 
 /** "Pour Aude, elle …". */
-const APPOSED = /(?:^|[^.!?] )(?<name>\p{Lu}\p{Ll}{2,20}), $/u;
+const APPOSED =
+  /(?:^|[^.!?] )(?<name>(?!(?:Non|Oui|Bon|Mais|Enfin|Alors|Voilà|Yes|Well|Sure|Nein|Doch|Also|Genau|Pues|Bueno|Claro),)\p{Lu}\p{Ll}{2,20}), $/u;
 
 /** Returns whether a word is a name, also of somebody unknown to Earshot. */
 function isName(word: string, said: string, { stopWords, dates, acts }: Language): boolean {

@@ -321,7 +321,8 @@ function withoutLooseEnd(text: string): string {
   return words.join(' ');
 }
 
-function titleCased(text: string): string {
+/** "Bring the Box over to Ben". */
+export function titleCased(text: string): string {
   const words = text.split(' ');
   return words
     .map((word, index) => {

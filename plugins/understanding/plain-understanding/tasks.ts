@@ -478,7 +478,8 @@ class Finder {
     const place = line.acts.indexOf(act);
     const next = line.acts[place + 1];
     if (!next || place < 0 || !line.when?.hasDay) return null;
-    const said = line.segment.text.slice(line.tokens[next.index]?.start, line.tokens[next.to - 1]?.end);
+    const end = Math.min(sentenceEnd(line.tokens, next.index), next.index + DATE_WORDS_AFTER); // "you know" begins a clause
+    const said = line.segment.text.slice(line.tokens[next.index]?.start, line.tokens[end - 1]?.end);
     return ANSWERS.test(said) ? this.dueIn(line, place + 1, next) : null;
   }
 

@@ -37,7 +37,7 @@ const ACTIONS = `add answer apply arrange ask assemble attach back bake book bor
   repair replace reply report rescheduled reschedule reserve return review rewrite ring run save scan schedule sell
   send set sew share ship sign sort speak start submit swap switch take talk tell text tidy transfer translate try tune
   turn type update upload visit wash water weigh wire wrap write cover drive empty enrol enroll frame glue prune shovel
-  stop swing sweep vacuum walk wind`;
+  stop swing sweep vacuum walk wind chase grab hoover mop defrost recycle refill reorder unload unpack investigate research`;
 /** Counts as a plan only with a day, a time or an object. */
 const WEAK = 'do study practise practice read learn';
 const STATES = 'be come go have stay sleep eat drink sit leave meet see work';

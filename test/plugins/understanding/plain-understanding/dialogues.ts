@@ -10,6 +10,47 @@ interface Dialogue {
 /** All are said on Thursday, 12 March 2026, at 9:00 in Berlin. */
 export const DIALOGUES: Readonly<Record<string, readonly Dialogue[]>> = {
   en: [
+    { said: 'A: any chance you could chase the agency? / O: Yep.', tasks: ['Chase the agency'] },
+    {
+      said: 'A: Would you mind calling the plumber? / O: Sure, tomorrow.',
+      tasks: ['Call the plumber @ 2026-03-13 12:00'],
+    },
+    {
+      said: "A: The invoice wants paying. / O: Oh yes. I'll do that tomorrow.",
+      tasks: ['The invoice wants paying @ 2026-03-13 12:00'],
+    },
+    {
+      said: "A: Ask your dad about the wiring. / O: I'll give him a call tomorrow.",
+      tasks: ['Ask my dad about the wiring @ 2026-03-13 12:00', 'Give my dad a call @ 2026-03-13 12:00'],
+    },
+    {
+      said: "A: I need a shoebox for Monday. / O: A shoebox, right, I'll find you one.",
+      tasks: ['Find Anna a shoebox @ 2026-03-16 12:00'],
+    },
+    {
+      said: "O: I'll have to ask my boss, I'll let you know by Friday.",
+      tasks: ['Ask my boss @ 2026-03-13 12:00'],
+    },
+    {
+      said: "O: I'll book the back room at Rosie's. Let me do that this week.",
+      tasks: ["Book the back room at Rosie's @ 2026-03-13 12:00"],
+    },
+    {
+      said: "O: They said any time, so I'll call the garage on Monday.",
+      tasks: ['Call the garage @ 2026-03-16 12:00'],
+    },
+    {
+      said: "A: You'll need to send us the form. / O: Okay. I'll buy stamps tonight.",
+      tasks: ['Send us the form', 'Buy stamps @ 2026-03-12 20:00'],
+    },
+    {
+      said: "A: Who's got the first-aid kit? / O: Me, in the garage. I'll bring it on Friday.",
+      tasks: ['Bring the first-aid kit @ 2026-03-13 12:00'],
+    },
+    {
+      said: "O: I'll collect the car on Friday after work.",
+      tasks: ['Collect the car after work @ 2026-03-13 12:00'],
+    },
     {
       said: 'A: can you send me the invoice by friday / O: sure',
       tasks: ['Send Anna the invoice @ 2026-03-13 12:00'],
@@ -74,6 +115,18 @@ export const DIALOGUES: Readonly<Record<string, readonly Dialogue[]>> = {
   ],
   de: [
     {
+      said: 'A: Dazu bräuchte ich noch eine Kopie. / O: Schick ich dir morgen.',
+      tasks: ['Anna eine Kopie schicken @ 2026-03-13 12:00'],
+    },
+    {
+      said: 'A: Die Druckerpatronen sind leer. / O: Bestell ich nachher gleich mit.',
+      tasks: ['Die Druckerpatronen bestellen'],
+    },
+    {
+      said: 'A: Ich brauche neue Farben. / O: Gut, dann holen wir die morgen.',
+      tasks: ['Neue Farben holen @ 2026-03-13 12:00'],
+    },
+    {
       said: 'A: die Einladungen, zehn Stück, bitte bis Freitag verschicken / O: ist gut',
       tasks: ['Die Einladungen, zehn Stück verschicken @ 2026-03-13 12:00'],
     },
@@ -116,6 +169,14 @@ export const DIALOGUES: Readonly<Record<string, readonly Dialogue[]>> = {
     },
   ],
   fr: [
+    {
+      said: 'O: Ma sœur est couturière, je vais lui demander demain.',
+      tasks: ['Demander à ma sœur @ 2026-03-13 12:00'],
+    },
+    {
+      said: 'A: Est-ce que tu aurais le temps de relire le contrat ? / O: Oui, demain.',
+      tasks: ['Relire le contrat @ 2026-03-13 12:00'],
+    },
     { said: 'O: je passe à la pharmacie en rentrant', tasks: ['Passer à la pharmacie en rentrant'] },
     {
       said: "O: je t'envoie le contrat demain matin / A: parfait",
@@ -148,6 +209,10 @@ export const DIALOGUES: Readonly<Record<string, readonly Dialogue[]>> = {
   ],
   es: [
     {
+      said: 'A: ¿Te importaría traer el altavoz? / O: Hecho.',
+      tasks: ['Traer el altavoz'],
+    },
+    {
       said: 'A: hay que cambiar la bombilla del pasillo / O: mañana la cambio',
       tasks: ['Cambiar la bombilla del pasillo @ 2026-03-13 12:00'],
     },
@@ -179,6 +244,10 @@ export const DIALOGUES: Readonly<Record<string, readonly Dialogue[]>> = {
 /** Sentences that are not tasks: refused, done, past, wished, about others, from television, or a state. */
 export const NO_TASKS: Readonly<Record<string, readonly string[]>> = {
   en: [
+    "O: One day I'll buy a boat.",
+    'A: before you go the inspection is tomorrow at seven / O: okay',
+    "A: Call-out's a hundred and twenty. / O: Fine. See you Friday.",
+    "A: The meeting is on Monday. / O: I'll put that in my diary.",
     'B: can you close the window please / O: yes of course',
     'B: you have to see that film / O: yeah sure',
     "B: who was that / O: I'll tell you later",
@@ -197,6 +266,7 @@ export const NO_TASKS: Readonly<Record<string, readonly string[]>> = {
     'O: I work at the post office',
   ],
   de: [
+    'A: Der Elternabend ist am Dienstag. / O: Das trag ich mir gleich ein.',
     'B: kannst du bitte das Fenster schließen / O: ja klar',
     'A: holst du morgen die Kinder ab / O: nein morgen kann ich nicht',
     'A: hast du den Klempner angerufen / O: ja gestern schon',

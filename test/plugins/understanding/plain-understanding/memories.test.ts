@@ -235,6 +235,23 @@ for (const [language, sayings] of Object.entries(NO_FACTS))
     for (const said of sayings) t.deepEqual(await texts(language, ['Anna', said]), [], said);
   });
 
+test('answers without a verb, friends by name and what was given up are noted; opinions of oneself are not', async t => {
+  t.deepEqual(
+    await texts('fr', ['Speaker 3', 'Vous êtes allergique à quelque chose ?'], ['Anna', 'Au latex, oui.']),
+    ['Est allergique : latex'],
+  );
+  t.deepEqual(
+    await texts('de', ['Speaker 3', 'Isst du eigentlich noch vegan?'], ['Anna', 'Ja, seit drei Jahren.']),
+    ['Lebt vegan'],
+  );
+  t.deepEqual(await texts('en', ['Speaker 3', 'Do you smoke?'], ['Anna', 'No, never.']), ['Does not smoke']);
+  t.deepEqual(await texts('de', ['Anna', 'Die Emma ist meine beste Freundin.']), ['Freundin heißt Emma']);
+  t.deepEqual(await texts('fr', ['Anna', "Moi j'ai arrêté l'alcool."]), ["A arrêté l'alcool"]);
+  t.deepEqual(await texts('de', ['Anna', 'Meine Frau arbeitet in Graz.']), ['Frau arbeitet in Graz']);
+  t.deepEqual(await texts('en', ['Anna', "I'm a terrible cook."]), []);
+  t.deepEqual(await texts('en', ['Anna', "That's my uncle over there."]), []);
+});
+
 test('facts about known people are noted with their names, whoever states them; unknown people are not noted', async t => {
   t.deepEqual(await texts('en', ['Anna', 'hello'], ['Ben', "I can't stand dust"]), ["Ben can't stand dust"]);
   t.deepEqual(await texts('en', ['Ben', 'nuts'], ['Anna', "no you're allergic to nuts"]), [
@@ -289,6 +306,30 @@ test("a pronoun stands for the speaker's person mentioned before, if it can", as
     'Chefin heißt Frau Peters',
   ]);
   t.deepEqual(await texts('de', ['Speaker 3', 'das ist meine Chefin, Frau Peters.'], ['Anna', 'aha']), []);
+});
+
+test('a pronoun stands for a parent called by name, and for somebody named in a question', async t => {
+  t.deepEqual(
+    await texts(
+      'de',
+      ['Ben', 'Ich wollte wegen Mama reden.'],
+      ['Anna', 'Ja.'],
+      ['Ben', 'Sie verträgt kein Penicillin.'],
+    ),
+    ["Ben's Mama verträgt kein Penicillin"],
+  );
+  t.deepEqual(await texts('fr', ['Ben', 'Élodie mange du gluten ?'], ['Anna', 'Non, elle est cœliaque.']), [
+    'Élodie est cœliaque',
+  ]);
+  t.deepEqual(
+    await texts(
+      'en',
+      ['Anna', 'Mum and Dad are here.'],
+      ['Ben', 'Is your sister ill?'],
+      ['Anna', 'It rains.'],
+    ),
+    [],
+  );
 });
 
 test('an answer is noted with its question', async t => {

@@ -114,6 +114,41 @@ test('A broadcast that nobody in the room answers is told by what presenters say
     t.true(isBroadcast(lines(['Speaker 1', first], ['Speaker 2', second], ['Speaker 1', second])), first);
 });
 
+test('Series, matches and shopping channels among strangers are told by their words', t => {
+  const crime = lines(
+    ['Speaker 1', 'Detective, the suspect has an alibi.'],
+    ['Speaker 2', 'Then get me that warrant.'],
+    ['Speaker 1', 'He will be here tomorrow at nine.'],
+  );
+  t.true(isBroadcast(crime));
+  t.true(isBroadcast([...crime, ...lines(['Ada', 'Hm.'])]), 'the owner only hums');
+  t.false(isBroadcast([...crime, ...lines(['Ada', 'Who is that actor?'])]), 'the owner talks');
+  for (const [first, second] of [
+    ["Carton jaune, l'arbitre n'a pas hésité.", 'Coup franc juste avant la mi-temps.'],
+    ['Only twenty nine ninety nine, today only.', 'And free delivery, while stocks last.'],
+  ] as const)
+    t.true(isBroadcast(lines(['Speaker 1', first], ['Speaker 2', second], ['Speaker 1', 'Oh.'])), first);
+  t.false(
+    isBroadcast(
+      lines(
+        ['Speaker 1', 'The referee was blind.'],
+        ['Speaker 2', 'My brother is a goalkeeper.'],
+        ['Speaker 1', 'I play on Sunday.'],
+      ),
+    ),
+    'two words may come up among friends',
+  );
+});
+
+test('Announcements and microphone tests have no content', t => {
+  t.true(of('Nächster Halt Rathaus.', 'hm', 'Ausstieg in Fahrtrichtung links.', 'Entschuldigung.'));
+  t.true(of('Your call is important to us. You are number four in the queue.'));
+  t.true(of('Hello? Is this thing on?', "Testing, one two three. Okay, it's working."));
+  t.true(of('hola hola uno dos tres', 'probando sí sí'));
+  t.false(of('Hello? Is this thing on?', 'I will call Ben.'));
+  t.false(of('Next stop we get off and buy bread, all of us.', 'Your ticket costs nine euros.'));
+});
+
 test('Presenters are strangers, and only where the owner is known', t => {
   const news = lines(
     ['Speaker 3', 'This is the news. The strike begins on Monday.'],

@@ -5,6 +5,7 @@ import { CATEGORY_EMOJI, isCategory } from '../../../../core/domain/conversation
 import { memoriesOf } from '../../../../plugins/understanding/plain-understanding/memories.ts';
 import { Pacer } from '../../../../plugins/understanding/plain-understanding/pacer.ts';
 import { structure as paced } from '../../../../plugins/understanding/plain-understanding/structure.ts';
+import { titleWith } from '../../../../plugins/understanding/plain-understanding/titles.ts';
 
 const never = new AbortController().signal;
 const structure = (segments: Parameters<typeof paced>[0], language: string | null) =>
@@ -229,4 +230,18 @@ test('Other work gets a turn of the event loop within every segment of a long co
   t.true(ofStructure >= segments.length, `title and overview: ${ofStructure}`);
   t.true(ofMemories >= segments.length, `memories: ${ofMemories}`);
   t.true(ofAnInstant < 10, `without any time spent: ${ofAnInstant}`);
+});
+
+test('A title that needs the sentences before it gives way to the first appointment and task', t => {
+  const noted = (text: string, ...from: string[]) => ({ text, from });
+  const [event, task] = [noted('Reunion', '2'), noted('Make the salad', '4')];
+  const loose = noted("We've settled on the eleventh", '2');
+  t.deepEqual(titleWith(loose, [event], [task], true), noted('Reunion, Make the Salad', '2', '4'));
+  t.deepEqual(titleWith(loose, [], [], true), loose);
+  t.deepEqual(
+    titleWith(noted('The Reunion Is in July', '2'), [event], [task], true).text,
+    'The Reunion Is in July',
+  );
+  t.deepEqual(titleWith(noted('Uncle Joe Likes Golf', '9'), [], [task], true), noted('Make the Salad', '4'));
+  t.deepEqual(titleWith(loose, [noted('x'.repeat(80), '2')], [], true), loose);
 });

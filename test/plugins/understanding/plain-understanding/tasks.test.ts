@@ -192,6 +192,65 @@ test('An appointment with a time of day becomes an event; past or hypothetical o
   t.deepEqual(await events('We should have lunch one day.'), []);
 });
 
+test('A time that another offers and the owner accepts is an appointment', async t => {
+  const found = async (language: string, ...lines: Line[]) => {
+    const pacer = new Pacer(new AbortController().signal);
+    const context = contextIn('Europe/Berlin', language);
+    const events = await eventsOf(
+      await readLines(transcript(lines, SAID), context, pacer),
+      [],
+      context,
+      pacer,
+    );
+    return events.map(({ text, startAt }) => `${text} @ ${new Date(startAt).toISOString()}`);
+  };
+  const dead: Line = ['Ada', 'The power points in my kitchen are dead.'];
+  const offer: Line = ['Speaker 3', 'Friday I can squeeze you in at eight.'];
+  t.deepEqual(await found('en', dead, offer, ['Ada', 'Perfect.']), [
+    'Squeeze, the power points @ 2026-03-13T07:00:00.000Z',
+  ]);
+  t.deepEqual(await found('en', dead, offer, ['Ada', "Friday doesn't work."]), []);
+  t.deepEqual(await found('en', dead, offer, ['Ada', 'What about Monday?']), []);
+  t.deepEqual(
+    await found(
+      'fr',
+      ['Ada', 'Ma serrure est cassée.'],
+      ['Speaker 3', 'Je peux passer demain à neuf heures ou samedi à dix heures.'],
+      ['Ada', "Samedi ça m'arrange."],
+    ),
+    ['Passer, ma serrure @ 2026-03-14T09:00:00.000Z'],
+  );
+  t.deepEqual(
+    await found('en', ['Ben', 'Can you send it tomorrow at four?'], ['Ada', 'Sure.']),
+    [],
+    'a request is a task',
+  );
+});
+
+test('People who come, things that somebody has, and evenings are appointments', async t => {
+  const found = async (text: string, language = 'en') => {
+    const pacer = new Pacer(new AbortController().signal);
+    const context = contextIn('Europe/Berlin', language);
+    const lines = await readLines(transcript([['Ada', text]], SAID), context, pacer);
+    const events = await eventsOf(lines, [], context, pacer);
+    return events.map(({ startAt }) => new Date(startAt).toISOString());
+  };
+  t.deepEqual(await found("Don't forget my mum's coming on Sunday."), ['2026-03-15T11:00:00.000Z']);
+  t.deepEqual(await found('She has a fencing thing on Sunday.'), ['2026-03-15T11:00:00.000Z']);
+  t.deepEqual(await found('I have time on Sunday.'), []);
+  t.deepEqual(await found('The concert is on Sunday at eight.'), ['2026-03-15T19:00:00.000Z']);
+  t.deepEqual(await found('Mañana tengo que ir al ambulatorio a las nueve.', 'es'), [
+    '2026-03-13T08:00:00.000Z',
+  ]);
+  t.deepEqual(
+    await found(
+      'Vendredi je suis absente. La réunion budget est reportée au lundi suivant à dix heures.',
+      'fr',
+    ),
+    ['2026-03-16T09:00:00.000Z'],
+  );
+});
+
 test('Huge and hostile texts are read in bounded time and give at most 50 tasks', async t => {
   const flood = Array.from({ length: 500 }, (_, index): Line => ['Ada', `I'll send letter ${index} to Ben`]);
   t.is((await heard(flood)).length, 50);
