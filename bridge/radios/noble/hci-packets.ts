@@ -20,9 +20,11 @@ export interface PacketFault {
 }
 
 const PACKET = { command: 0x01, data: 0x02, event: 0x04 } as const;
-const EVENT = { commandComplete: 0x0e, completedPackets: 0x13, leMeta: 0x3e } as const;
+const EVENT = { disconnection: 0x05, commandComplete: 0x0e, completedPackets: 0x13, leMeta: 0x3e } as const;
 const META = { advertisingReport: 0x02, extendedAdvertisingReport: 0x0d } as const;
 const SET_SCAN_ENABLE = [0x200c, 0x2042];
+/** Statuses with which there is no connection any more: success, and an unknown connection. */
+const DISCONNECTED = [0x00, 0x02];
 
 /** Minimum parameter length of an event: disconnection, encryption change, command complete and status, credits. */
 const EVENT_BYTES: Readonly<Record<number, number>> = { 5: 4, 8: 4, 14: 4, 15: 4, 19: 1, 62: 2 };
@@ -92,6 +94,8 @@ function inspectEvent(packet: Buffer): PacketFault | null {
   if (parameters.length < (EVENT_BYTES[code] ?? 0)) return problem(`has only ${parameters.length} bytes`);
   if (code === EVENT.completedPackets && parameters.length < 1 + (parameters[0] ?? 0) * 4)
     return problem('names more connections than it holds');
+  if (code === EVENT.disconnection && !DISCONNECTED.includes(parameters[0] ?? 0))
+    return problem('reports a disconnection that failed'); // the libraries take it for one that succeeded
   if (code === EVENT.commandComplete) return inspectResult(parameters);
   if (code === EVENT.leMeta) return inspectMeta(parameters);
   return null;

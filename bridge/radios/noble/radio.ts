@@ -79,7 +79,7 @@ export function createNobleRadio({
       onRefusal: reason => become(reason === null ? stateOf('ready') : scanRefused(reason)),
       restart() {
         if (links.size > 0) return false;
-        reopen();
+        reopen('the Bluetooth adapter did not scan as it should, and its library was started again');
         return true;
       },
     },
@@ -224,6 +224,8 @@ export function createNobleRadio({
     connecting = mine;
     try {
       await scanner.update(); // many adapters cannot scan and connect at once
+      // A library that was replaced meanwhile would still reach the adapter, and connect the device for nobody.
+      if (adapter !== through) throw new LinkLostError(`connecting: ${await lost.promise}`);
       await guard('connecting', request(through, peripheral, signal), {
         limitMs: limits.connectMs,
         lost: lost.promise,

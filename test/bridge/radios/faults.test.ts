@@ -7,6 +7,7 @@ import { createNobleRadio } from '../../../bridge/radios/noble/radio.ts';
 import type { Board, Sound } from '../../../bridge/simulator/board.ts';
 import {
   type AirDevice,
+  type Controller,
   type ControllerOptions,
   createController,
 } from '../../../bridge/simulator/controller.ts';
@@ -28,11 +29,15 @@ import { aacSound, lc3Sound, opusSound, pcmSound, speech } from '../../helpers/w
 // afterwards, or the bridge says in words why it does not.
 
 process.setMaxListeners(0); // every library instance listens for the end of the process
-const LIBRARIES = ['@abandonware/noble', '@stoprocent/noble'];
+/** The library that can use extended advertising. */
+const EXTENDED = '@stoprocent/noble';
+const LIBRARIES = ['@abandonware/noble', EXTENDED];
 const log = pino({ level: 'silent' });
 const drivers = await builtInDrivers();
 
 interface Kind {
+  /** Absent: either library, in turn. */
+  library?: string;
   sound: Sound;
   board(options: PeripheralOptions): Board;
 }
@@ -61,8 +66,10 @@ const KINDS: Readonly<Record<string, Kind>> = {
 
 interface Fault {
   controller?: ControllerOptions;
+  /** Time limit of a connection attempt, which is waited for where the adapter has not heard of it. */
+  connectMs?: number;
   /** Sets it up on a device that is not connected yet. */
-  of?(board: Board): void;
+  of?(board: Board, controller: Controller): void;
   /** Devices that only advertise. */
   strangers?: number;
   /** It has happened; absent: from the beginning on. */
@@ -89,13 +96,13 @@ const everyTenth = (out: (packet: Buffer) => Buffer[]) => (board: Board) => {
 };
 
 /** Something that happens once, at the first packet of audio. */
-function brokenBy(happens: (board: Board) => void): Fault {
+function brokenBy(happens: (board: Board, controller: Controller) => void): Fault {
   let hasStruck = false;
   return {
-    of(board) {
+    of(board, controller) {
       hasStruck = false;
       board.faults.packet = packet => {
-        if (!hasStruck) setImmediate(happens, board);
+        if (!hasStruck) setImmediate(happens, board, controller);
         hasStruck = true;
         return [packet];
       };
@@ -156,6 +163,116 @@ const wholeFaults = (): Record<string, Fault> => ({
   'a link closed by the device while it streams': brokenBy(board => board.dropLink(0x13)),
 });
 
+const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex');
+const STRANGE_HANDLE = 0xee;
+
+/** An event of the adapter. @param parameters in hex; `hh` stands for the handle of the connection, in two bytes */
+const event = (code: number, parameters: string) => (handle: string) => {
+  const bytes = hex(parameters.replaceAll('hh', handle));
+  return Buffer.concat([Buffer.of(0x04, code, bytes.length), bytes]);
+};
+/** A message of the device on an L2CAP channel. */
+const message = (channel: number, text: string) => (handle: string) => {
+  const bytes = hex(text);
+  const head = Buffer.of(4 + bytes.length, 0, bytes.length, 0, channel, 0);
+  return Buffer.concat([Buffer.of(0x02), hex(handle.replace(/00$/, '20')), head, bytes]);
+};
+const raw = (text: string) => (handle: string) => hex(text.replaceAll('hh', handle.replace(/00$/, '20')));
+const [SIGNALLING, ATT, PAIRING] = [5, 4, 6];
+const ADDRESS_OF_STRANGER = '01 00 00 00 ee ff d0';
+
+/** What adapters and devices send that nobody asked for, or that makes no sense, while audio streams. */
+const INTRUSIONS: Readonly<Record<string, (handle: string) => Buffer>> = {
+  'a hardware error': event(0x10, '42'),
+  'an overflow of its buffer': event(0x1a, '01'),
+  'encryption that nobody asked for': event(0x08, '00 hh 01'),
+  'encryption that failed': event(0x08, '05 hh 00'),
+  "a vendor's event": event(0xff, '01 02 03'),
+  'an unknown LE event': event(0x3e, '7f 00'),
+  'an empty LE event': event(0x3e, ''),
+  'packets sent on an unknown connection': event(0x13, '01 ee 00 01 00'),
+  'more packets sent than there were': event(0x13, '01 hh ff 00'),
+  'packets sent on no connection': event(0x13, '00'),
+  'packets sent, cut off': event(0x13, '02 hh 01'),
+  'the end of an unknown connection': event(0x05, '00 ee 00 13'),
+  'a disconnection that failed': event(0x05, '0c hh 13'),
+  'a disconnection without a reason': event(0x05, '00 hh'),
+  'a connection of a stranger': event(0x3e, `01 00 ee 00 00 ${ADDRESS_OF_STRANGER} 18 00 00 00 90 01 00`),
+  'a connection that failed': event(0x3e, `01 3e 00 00 00 ${ADDRESS_OF_STRANGER} 18 00 00 00 90 01 00`),
+  'a connection, cut off': event(0x3e, '01 00 ee'),
+  'the answer to an unknown command': event(0x0e, '01 99 fc 00'),
+  'the refusal of an unknown command': event(0x0f, '0c 01 99 fc'),
+  'an answer without a command': event(0x0e, '01 00 00'),
+  'an answer, cut off': event(0x0e, '01'),
+  'a signal strength of an unknown connection': event(0x0e, '01 05 14 02 ee 00 00'),
+  'a report of no device': event(0x3e, '02 00'),
+  'more reports than there is room for': event(0x3e, '02 09 00 01 01 02 03'),
+  'connection parameters that were refused': event(0x3e, '03 3b hh 18 00 00 00 90 01'),
+  'another data length': event(0x3e, '07 hh 1b 00 48 01 1b 00 48 01'),
+  'another PHY': event(0x3e, '0c 00 hh 02 02'),
+  'features of the device': event(0x3e, '04 00 hh ff 00 00 00 00 00 00 00'),
+  'a request for a long-term key': event(0x3e, '05 hh 01 02 03 04 05 06 07 08 01 00'),
+  'a request for connection parameters': event(0x3e, '06 hh 06 00 0c 00 00 00 90 01'),
+  'a version of the device': event(0x0c, '00 hh 09 ff ff 00 00'),
+  'a timeout of the authenticated payload': event(0x57, 'hh'),
+  'an event, cut off': raw('04 3e 20 01'),
+  'a packet of no bytes': raw(''),
+  'a packet of one byte': raw('04'),
+  'a packet of an unknown kind': raw('05 01 02 03'),
+  'data of an unknown connection': raw('02 ee 20 05 00 01 00 04 00 1b'),
+  'a beginning of three bytes': raw('02 hh 03 00 09 00 04'),
+  'a continuation without its beginning': raw('02 40 10 03 00 01 02 03'),
+  'a message on an unknown channel': message(0x40, '01 02 03'),
+  'an empty notification': message(ATT, '1b'),
+  'a notification of an unknown handle': message(ATT, '1b ff 7f aa'),
+  'an indication': message(ATT, '1d ff 7f aa'),
+  'an answer that nobody asked for': message(ATT, '0b 00'),
+  'an error that nobody asked for': message(ATT, '01 0a 03 00 0e'),
+  'a read of the host': message(ATT, '0a 03 00'),
+  'a search at the host': message(ATT, '10 01 00 ff ff 00 28'),
+  'an unknown request': message(ATT, '3e 01 02'),
+  'an unknown command': message(ATT, 'fe 01 02'),
+  'a request for a longer MTU': message(ATT, '02 05 02'),
+  'a request for other parameters': message(SIGNALLING, '12 01 08 00 06 00 0c 00 00 00 90 01'),
+  'a signalling command, cut off': message(SIGNALLING, '12 01 08 00 01'),
+  'a wish for security': message(PAIRING, '0b 01'),
+  'a request to pair': message(PAIRING, '01 03 00 01 10 00 01'),
+  'an empty security message': message(PAIRING, ''),
+  'a refusal to pair': message(PAIRING, '05 05'),
+};
+
+/** The adapter fails for a while, during which devices are lost. */
+const PAUSE_MS = 400;
+const ADAPTER_FAULTS: Readonly<Record<string, Fault>> = {
+  'an adapter that is off for a while': brokenBy((_, controller) => {
+    controller.setUp(false);
+    setTimeout(() => controller.setUp(true), PAUSE_MS);
+  }),
+  'an adapter that answers nothing for a while': {
+    connectMs: 10_000,
+    ...brokenBy((board, controller) => {
+      controller.setSilent(true);
+      board.dropLink();
+      setTimeout(() => controller.setSilent(false), PAUSE_MS);
+    }),
+  },
+  'an adapter that refuses to scan for a while': brokenBy((board, controller) => {
+    controller.refuseScan(0x0c);
+    board.dropLink();
+    setTimeout(() => controller.refuseScan(0), PAUSE_MS);
+  }),
+  'an adapter of Bluetooth 4.0': { controller: { dataLength: false } },
+};
+
+const intrusions = (): [string, Fault][] =>
+  Object.entries(INTRUSIONS).map(([name, packet]) => [
+    name,
+    brokenBy((board, controller) => {
+      const handle = controller.handleOf(board) ?? STRANGE_HANDLE;
+      controller.inject(packet(`${handle.toString(16).padStart(2, '0')}00`));
+    }),
+  ]);
+
 /** Time limits of the radio: short, as what is not answered waits for them; and long enough for a busy machine. */
 const LIMITS = { attMs: 4000, connectMs: 60_000, disconnectMs: 2000 };
 const SPEED = 20;
@@ -188,21 +305,26 @@ let sessions = 0;
 function connect(
   { spool, clock }: Stage,
   kind: Kind,
-  { controller: options, of, strangers = 0 }: Fault,
+  { controller: options, connectMs = LIMITS.connectMs, of, strangers = 0 }: Fault,
 ): Session {
   sessions += 1;
-  const library = LIBRARIES[sessions % 2];
-  const controller = createController({ extended: sessions % 2 === 1, ...options });
+  const library = kind.library ?? LIBRARIES[sessions % 2];
+  const controller = createController({ extended: library === EXTENDED, ...options });
   const tail = (sessions + 0x10000).toString(16).slice(-4);
   const address = `c0:ff:ee:00:${tail.slice(0, 2)}:${tail.slice(2)}`;
   const board = kind.board({ sound: kind.sound, clock, address, loop: true });
-  of?.(board);
+  of?.(board, controller);
   for (let number = 0; number < strangers; number += 1) controller.add(stranger(number));
   controller.add(board);
   const told: DeviceEvent[] = [];
   const recordings: Recording[] = [];
   const devices = startDevices({
-    radio: createNobleRadio({ log, clock, load: simulatedNoble(controller, library), limits: LIMITS }),
+    radio: createNobleRadio({
+      log,
+      clock,
+      load: simulatedNoble(controller, library),
+      limits: { ...LIMITS, connectMs },
+    }),
     ...{ drivers, only: [], clock, log },
     begin(info) {
       const recording = spool.begin(info);
@@ -380,24 +502,49 @@ function faultsOf(requests: readonly string[]): [string, Fault][] {
 
 const outcomes: Outcome[] = [];
 
+/** Plays the faults, several at a time. @returns a line for each */
+async function play(
+  stage: Stage,
+  kind: Kind,
+  faults: readonly [string, Fault][],
+  atOnce = AT_ONCE,
+): Promise<string[]> {
+  const waiting = [...faults];
+  const lines: string[] = [];
+  const work = async () => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      const [what, fault] = next;
+      const outcome = await fateOf(stage, kind, fault);
+      outcomes.push(outcome);
+      lines.push(`${outcome.fate.padEnd(10)} ${what}${outcome.words && `: ${outcome.words}`}`);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+  return lines.toSorted();
+}
+
 for (const [name, kind] of Object.entries(KINDS))
   test.serial(`${name}: each fault is played`, async t => {
     const stage = await openStage(t);
     const requests = await requestsOf(stage, kind);
-    const waiting = faultsOf(requests);
-    const lines: string[] = [];
-    const work = async () => {
-      for (let next = waiting.shift(); next; next = waiting.shift()) {
-        const [what, fault] = next;
-        const outcome = await fateOf(stage, kind, fault);
-        outcomes.push(outcome);
-        lines.push(`${outcome.fate.padEnd(10)} ${what}${outcome.words && `: ${outcome.words}`}`);
-      }
-    };
-    await Promise.all(Array.from({ length: AT_ONCE }, work));
-    t.log(`${requests.length} requests\n${lines.toSorted().join('\n')}`);
+    const lines = await play(stage, kind, faultsOf(requests));
+    t.log(`${requests.length} requests\n${lines.join('\n')}`);
     t.true(requests.length > 5 && lines.some(line => line.startsWith('recovered')));
   });
+
+test.serial(
+  'adapter: what it fails in, and what nobody asked it for, is played to both libraries',
+  async t => {
+    const stage = await openStage(t);
+    const kind = KINDS.omi ?? t.fail();
+    for (const library of LIBRARIES) {
+      const faults = [...Object.entries(ADAPTER_FAULTS), ...intrusions()];
+      const lines = await play(stage, { ...kind, library }, faults, faults.length);
+      t.log(`${library}\n${lines.join('\n')}`);
+      t.true(lines.every(line => !line.startsWith('neither')));
+    }
+  },
+);
 
 test.serial('of all faults, nearly every one is recovered from or told in words', t => {
   const count = (fate: Outcome['fate']) => outcomes.filter(each => each.fate === fate).length;
