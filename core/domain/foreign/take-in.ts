@@ -40,7 +40,10 @@ export function createTakeIn({
   async function open(user: User, from: string, key: string | null) {
     const isAddress = /^https?:\/\//i.test(from);
     if (isAddress && key === null)
-      throw new AppError('invalid_request', `${from} asks for a key: name the file that has it (--key-file)`);
+      throw new AppError(
+        'invalid_request',
+        `${from} needs the key of its API: name the file that contains it (--key-file)`,
+      );
     if (isAddress && key !== null) return openForeignApi(from, { key: key.trim(), fetchUser, clock });
     const { timeZone } = await notifications.settings(user.id);
     return openForeignFiles(from, timeZone);
