@@ -179,20 +179,36 @@ async function takePlace(
 }
 
 /**
- * Replaces what is in a directory. Until the database arrives, last, the record of the installation prevents a server
- * from starting with a new one.
+ * Replaces what is in a directory. From the first step, which takes the previous database away, until the new one
+ * arrives, last, the record of the installation prevents a server from starting there with another database.
  */
 async function moveInto(draft: string, dataDir: string, replaced: string | null): Promise<void> {
+  try {
+    await moveEntries(draft, dataDir, replaced);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    const rest = replaced === null ? '' : `, and previous data is in ${replaced}`;
+    throw new AppError(
+      'conflict',
+      `${dataDir} was replaced in part only (${code})${rest}: restore again with --replace, or into another directory`,
+      { cause },
+    );
+  }
+}
+
+async function moveEntries(draft: string, dataDir: string, replaced: string | null): Promise<void> {
   if (replaced !== null) {
     await mkdir(replaced, { mode: 0o700 });
     await takeOwner(replaced, dataDir);
     await copyFile(join(dataDir, INSTALLATION), join(replaced, INSTALLATION)).catch(isAbsent);
-    for (const name of await contentsOf(dataDir))
+    const leaving = [DATABASE, ...(await contentsOf(dataDir)).filter(name => name !== DATABASE)];
+    for (const name of leaving)
       if (name !== INSTALLATION && name !== 'backups')
-        await rename(join(dataDir, name), join(replaced, name));
+        await rename(join(dataDir, name), join(replaced, name)).catch(isAbsent);
   }
-  const arriving = (await readdir(draft)).filter(name => name !== DATABASE);
-  for (const name of [...arriving, DATABASE]) await rename(join(draft, name), join(dataDir, name));
+  const between = (await readdir(draft)).filter(name => name !== INSTALLATION && name !== DATABASE);
+  await rename(join(draft, INSTALLATION), join(dataDir, INSTALLATION)).catch(isAbsent);
+  for (const name of [...between, DATABASE]) await rename(join(draft, name), join(dataDir, name));
   await syncDirectory(dataDir);
 }
 
@@ -219,5 +235,5 @@ async function refuseWithoutRoom(directory: string, bytes: number): Promise<void
 }
 
 function stamp(): string {
-  return new Date().toISOString().slice(0, 19).replaceAll(':', '');
+  return new Date().toISOString().slice(0, 23).replaceAll(':', '');
 }

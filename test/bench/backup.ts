@@ -22,7 +22,7 @@ import { type Heard, sendStreams } from './streams/load.ts';
 import { waitsOf } from './streams/measure.ts';
 import { PROMPT } from './streams/subjects.ts';
 
-const STREAMS = 40;
+const STREAMS = { quick: 5, long: 40 };
 /** Conversations, memories and action items of one user; each of 19 others has a twentieth. */
 const ROWS = { quick: 500, long: 100_000 };
 const ROUNDS = 5;
@@ -67,6 +67,7 @@ async function run(bench: Bench, what: string, work: Work): Promise<Table> {
   const { id } = await writer('users').first('id');
   await addRows(writer, id, rows);
   await close();
+  const streams = streamsOf(bench);
   const beside = `beside ${what}`;
   const results = await interleave(bench.quick ? 1 : ROUNDS, {
     alone: round => measure(bench, core, round, null),
@@ -74,7 +75,7 @@ async function run(bench: Bench, what: string, work: Work): Promise<Table> {
   });
   const alone = results.alone ?? [];
   return {
-    title: `${STREAMS} sessions that speak all the time, beside ${what} after the other, on one core`,
+    title: `${streams} sessions that speak all the time, beside ${what} after the other, on one core`,
     columns: ['sessions', 'p50 ms', 'p99 ms', 'p99 to alone', 'MB/s', 'utterances', 'no text'],
     rows: Object.entries(results).map(([name, rounds]): Cell[] => [
       name,
@@ -91,6 +92,10 @@ async function run(bench: Bench, what: string, work: Work): Promise<Table> {
   };
 }
 
+function streamsOf({ quick }: Bench): number {
+  return quick ? STREAMS.quick : STREAMS.long;
+}
+
 function p99Of(round: Round | undefined): number {
   return round ? percentile(waitsOf(round.heard), 99) : Number.NaN;
 }
@@ -99,7 +104,7 @@ async function measure(bench: Bench, core: CoreProcess, round: number, work: Wor
   bench.say(`round ${round + 1}: ${work ? 'with work beside' : 'alone'}`);
   const times = bench.quick ? { warmMs: 500, measureMs: 8000 } : { warmMs: 3000, measureMs: 60_000 };
   const { url, key } = core;
-  const plan = { url, key, streams: bench.quick ? 5 : STREAMS, share: 1, seed: round + 1, ...times };
+  const plan = { url, key, streams: streamsOf(bench), share: 1, seed: round + 1, ...times };
   const mbPerSecond: number[] = [];
   const over = new AbortController();
   const repeat = async () => {

@@ -1,4 +1,4 @@
-import { type ChildProcess, fork, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFileSync, fork, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
@@ -12,6 +12,7 @@ import { createBackup } from '../../../core/backup/create.ts';
 import { checkDatabase } from '../../../core/backup/database-check.ts';
 import { listBackups } from '../../../core/backup/names.ts';
 import { inspectBackup, restoreBackup } from '../../../core/backup/restore.ts';
+import { recordInstallation, refuseLostDatabase } from '../../../core/runtime/installation.ts';
 import { ACCESS_KEY, s3Server } from '../../helpers/s3-server.ts';
 import { reportSkipped } from '../../helpers/skips.ts';
 import { HOW_TO_GET_A_DISK, mountSmallDisk } from '../../helpers/small-disk.ts';
@@ -199,6 +200,18 @@ test('a data directory that is a mount point is replaced in place, the database 
   await again.close();
   const { files } = await inspectBackup(made.file, null);
   t.deepEqual(files.map(({ path }) => path).sort(), ['earshot.db', 'plugins/local/key.pem', 'server.json']);
+
+  await recordInstallation(dir, true);
+  const stuck = join(dir, 'audio');
+  await mkdir(stuck);
+  execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', stuck]); // cannot be moved
+  t.teardown(() => execFileSync('umount', ['--lazy', stuck]));
+  await t.throwsAsync(restoreBackup({ ...restore, replace: true }), {
+    message: /in part only \(EBUSY\), and previous data is in .*replaced-/,
+  });
+  const lost = await openStorage(join(dir, 'earshot.db'));
+  await t.throwsAsync(refuseLostDatabase(dir, lost.storage), { message: /its own database is missing/ });
+  await lost.close();
 });
 
 const disk = mountSmallDisk(90 * 1024 * 1024);
