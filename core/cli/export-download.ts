@@ -78,7 +78,10 @@ export async function downloadExport({ url, token, file, onProgress }: Options):
     });
   }
   await link(part, file).catch(cause => {
-    throw new AppError('conflict', `${file} could not be written, or is there already`, { cause });
+    const { code } = cause as NodeJS.ErrnoException;
+    const reason =
+      code === 'EEXIST' ? 'is there already: name another file with --to' : `could not be written (${code})`;
+    throw new AppError('conflict', `${file} ${reason}`, { cause });
   });
   await rm(part);
   await ask('DELETE', `/${found.id}`).catch(() => {}); // it expires anyway

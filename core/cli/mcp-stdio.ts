@@ -58,20 +58,25 @@ function createAsk(options: McpOptions, loaded: LoadedConfig) {
     if (answer && answer.status !== 401) return answer;
     found = undefined;
     return post(body).catch(cause => {
-      throw new AppError(
-        'unavailable',
-        'The Earshot server does not answer: is it running? earshot status tells',
-        { cause },
-      );
+      if (cause instanceof AppError) throw cause; // no server, or no such account
+      const where = options.url ?? 'The Earshot server';
+      throw new AppError('unavailable', `${where} does not answer`, { cause });
     });
   }
 
   return async (method: string, params: unknown): Promise<Result> => {
     id += 1;
     const answer = await postAgain(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
-    const { result, error, detail } = await messageOf(answer);
+    if (answer.status === 401 && options.key !== undefined)
+      throw new AppError('unauthorized', 'The server rejects the API key: it is unknown, or was revoked');
+    const { result, error, detail } = await messageOf(answer).catch(cause => {
+      throw new AppError('upstream_error', `${answer.url} does not answer as an Earshot server does`, {
+        cause,
+      });
+    });
     if (result) return result;
-    throw new AppError('upstream_error', error?.message ?? JSON.stringify(detail));
+    const reason = typeof detail === 'string' ? detail : JSON.stringify(detail);
+    throw new AppError('upstream_error', error?.message ?? reason);
   };
 }
 

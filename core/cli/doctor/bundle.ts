@@ -24,6 +24,8 @@ export async function writeBundle(
   ];
   const text = parts.join('\n\n').replaceAll(homedir(), '~');
   await writeFile(file, `${text}\n`, { flag: 'wx', mode: 0o600 }).catch(cause => {
-    throw new AppError('conflict', `${file} cannot be written, or is there already`, { cause });
+    const { code } = cause as NodeJS.ErrnoException;
+    const reason = code === 'EEXIST' ? 'is there already: name another file' : `cannot be written (${code})`;
+    throw new AppError('conflict', `${file} ${reason}`, { cause });
   });
 }

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createMCPClient } from '@ai-sdk/mcp';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -6,6 +9,7 @@ import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import test, { type ExecutionContext } from 'ava';
 import type { Scope } from '../../../../core/contract/model.ts';
+import { earshot } from '../../../helpers/cli.ts';
 import { completedConversation } from '../../../helpers/domain.ts';
 import { oidcProvider } from '../../../helpers/oidc-provider.ts';
 import { openRest } from '../../../helpers/rest.ts';
@@ -328,4 +332,22 @@ test('A program that starts MCP servers itself reaches the running server throug
   const { items } = await call('list_memories', {});
   t.is((items as Given[])[0]?.content, 'Drinks tea');
   t.regex(String((await call('get_conversation', { conversation_id: 'x' })).error), /not found/);
+
+  const fails = async (...args: string[]) =>
+    (await earshot(['--data-dir', server.dataDir, 'mcp', ...args], {})).stderr;
+  t.regex(await fails('--user', 'nobody'), /There is no user "nobody"/);
+  t.regex(await fails('--url', server.url), /--url needs --key/);
+  t.regex(await fails('--key', `omi_dev_${'0'.repeat(32)}`), /^error: The server rejects the API key/);
+  const nowhere = ['--url', 'http://127.0.0.1:1', '--key', server.key];
+  t.regex(await fails(...nowhere), /^error: http:\/\/127\.0\.0\.1:1 does not answer/);
+  const other = createHttpServer((_, response) => response.end('<html>')).listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  t.teardown(() => other.close());
+  const elsewhere = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+  t.regex(
+    await fails('--url', elsewhere, '--key', server.key),
+    /mcp does not answer as an Earshot server does/,
+  );
+  await server.app.stop();
+  t.regex(await fails('--user', 'owner'), /no server runs on .*earshot.* serve/i);
 });
