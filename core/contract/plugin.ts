@@ -13,25 +13,25 @@ export type { Log } from '../runtime/log.ts';
 export type { ActionItem, Clock, Conversation, Device, Segment } from './model.ts';
 export type * from './storage.ts';
 
-/** A vendor, as a value. */
+/** Support for one vendor, engine or database. */
 export interface Plugin<Options = never> {
   /** Unique, kebab-case; also the name of its section in the configuration. */
   name: string;
   /** The version of this contract. */
   api: 1;
-  /** For people: what it is, and what it is good for. */
+  /** Description for people: what it is, and its purpose. */
   title: string;
   /**
-   * The schema of its options. Core hands in zod, so a plugin needs no package for it. Mark a secret with
+   * Schema of its options. Core passes in zod, so a plugin needs no package for it. Mark a secret with
    * `.meta({ secret: true })`: it may then also come from a file, and is never printed. Mark the path of a program or
    * library to run with `.meta({ fileOnly: true })`: operators cannot set it on the page.
    */
   options?: (zod: typeof z) => z.ZodType<Options>;
-  /** Opens what it needs and returns what it can do. Has 10 seconds; on failure everything pushed to `onStop` is undone. */
+  /** Opens resources and returns capabilities, within 10 seconds. After a failure, the `onStop` handlers run. */
   setup(context: PluginContext<Options>): Capabilities | Promise<Capabilities>;
   /**
-   * For `earshot doctor`: what can be told of its state without `setup`, while a server may run on the same data. It
-   * looks, and changes nothing.
+   * Reports its state to `earshot doctor`, without `setup`, while a server may run on the same data. It
+   * changes nothing.
    */
   diagnose?(context: DiagnosisContext<Options>): Promise<Diagnosis[]>;
 }
@@ -41,14 +41,14 @@ export type DiagnosisContext<Options> = Pick<
   'options' | 'log' | 'clock' | 'signal' | 'dataDir' | 'error'
 >;
 
-/** One thing that was looked at. */
+/** Result of one check. */
 export interface Diagnosis {
-  /** For people: `schema`. */
+  /** Name of the checked part, for people: `schema`. */
   what: string;
-  /** `note`: good to know. `doubt`: it works, and may not for long. `bad`: it does not work. */
+  /** `note`: information. `doubt`: it works, with a risk. `bad`: it does not work. */
   level: 'good' | 'note' | 'doubt' | 'bad';
   detail: string;
-  /** The way out in one line; null where nothing is wrong. */
+  /** Remedy, in one line; null if nothing is wrong. */
   cure: string | null;
 }
 
@@ -59,25 +59,25 @@ export interface PluginContext<Options> {
   clock: Clock;
   /** Aborted when the plugin is to stop, also while `setup` still runs. */
   signal: AbortSignal;
-  /** A directory of its own, created, mode 0700. A storage plugin gets the data directory itself. */
+  /** Private directory (mode 0700), which exists. A storage plugin gets the data directory itself. */
   dataDir: string;
-  /** Small durable values of its own, in the database. Rejects for storage plugins, which load before it. */
+  /** Small durable values of the plugin, in the database. Rejects for storage plugins. */
   state: PluginState;
-  /** For addresses that the operator configured. Aborted when the plugin stops. */
+  /** Fetches addresses that the operator configured. Requests are aborted when the plugin stops. */
   fetch: typeof fetch;
   /**
-   * For an address that a user gave: `https` to a public address, or a host that the operator allows. It is resolved,
-   * checked, and connected to as checked; redirects are not followed; an answer has at most 1 MiB. Rejects with
+   * Fetches an address that a user gave: `https` to a public address, or a host that the operator allows. It is resolved,
+   * checked, and connected to as checked; redirects are not followed; a response has at most 1 MiB. Rejects with
    * `forbidden` where the address may not be reached, and with `upstream_error` or `timeout` where it cannot be.
    */
   fetchUser: FetchUser;
-  /** Undone newest first when the plugin stops or its setup fails; each has 5 seconds. */
+  /** Registers a clean-up. When the plugin stops or its setup fails, they run newest first, 5 seconds each. */
   onStop(undo: () => void | Promise<void>): void;
-  /** Makes the error that core understands. */
+  /** Creates an error that core understands. */
   error(code: ErrorCode, message: string, options?: { cause?: unknown; retryAfter?: number }): AppError;
   /**
-   * Reports that the plugin failed: it is shown as degraded, undone, and started again with growing pauses, unless the
-   * error's code is one that trying again cannot help.
+   * Reports that the plugin failed: it is shown as degraded, stopped, and restarted after growing pauses, unless the
+   * error's code shows that a retry cannot help.
    */
   fail(error: Error): void;
 }
@@ -85,7 +85,7 @@ export interface PluginContext<Options> {
 /** Values are JSON, at most 64 KiB each. `version` counts writes from 1. */
 export interface PluginState {
   get(key: string): Promise<{ value: unknown; version: number } | null>;
-  /** Writes if the stored version still is `version` (0: not there yet). Resolves to whether it did. */
+  /** Writes if the stored version is `version` (0: the key does not exist). Resolves to whether it was written. */
   compareAndSet(key: string, version: number, value: unknown): Promise<boolean>;
   list(prefix?: string): Promise<string[]>;
   delete(key: string): Promise<void>;
@@ -113,15 +113,15 @@ export interface Capabilities {
 // ── speech recognition ──────────────────────────────────────────────────────────────────────────────────────────
 
 export interface SttProvider {
-  /** Sample rate that it needs, in Hz. Core resamples. */
+  /** Required sample rate in Hz. Core resamples. */
   sampleRate: 16000;
-  /** ISO 639-1 codes, or `'any'`. `multi` in the list: it detects the language by itself. */
+  /** ISO 639-1 codes, or `'any'`. `multi` in the list: it detects the language. */
   languages: readonly string[] | 'any';
-  /** Shown to people and in voice answers; null when the engine has no name for it. */
+  /** Name of the model for people and in responses; null: it has none. */
   model: string | null;
-  /** Its text has neither capitals nor punctuation: core gives it both, by a plain rule. Absent: it has them. */
+  /** Whether its text lacks capitals and punctuation: core then adds them by a simple rule. Absent: false. */
   plain?: boolean;
-  /** Resolves only after the engine really answered; rejects with `config_error`, `timeout` or `upstream_error`. */
+  /** Resolves once the engine has answered; rejects with `config_error`, `timeout` or `upstream_error`. */
   open(hints: SttHints): Promise<SttSession>;
 }
 
@@ -129,34 +129,34 @@ export interface SttHints {
   /** ISO 639-1, or `multi`. */
   language: string;
   /**
-   * Names and words that are likely to be said, the most important first, at most 500, each 1 to 100 characters on one
-   * line: for engines that can be told them. They are data of a user: never logged. Absent: there are none.
+   * Names and words that are likely to be spoken, the most important first, at most 500, each 1 to 100 characters on one
+   * line, for engines that accept them. They are data of a user: never log them. Absent: none.
    */
   vocabulary?: readonly string[];
   signal: AbortSignal;
 }
 
-/** Lives as long as one stream of audio. Core calls `transcribe` for one utterance at a time. */
+/** Session for one stream of audio. Core calls `transcribe` for one utterance at a time. */
 export interface SttSession {
   /**
-   * The text of one utterance, which is still growing when handed over. Pieces come in order and do not overlap;
-   * a final piece is never taken back. Throws when the engine failed: core then starts again, at the next provider or
-   * here, from the end of the last final piece. Core does the same where a piece is not as it should be: out of order,
-   * empty, beyond what was read, longer than 10,000 characters, or with U+0000 in it. For silence, yield nothing.
+   * Yields the text of one utterance, which may still be growing. Pieces are in order and do not overlap;
+   * a final piece is never revised. Throws if the engine failed: core then continues, with the next provider or
+   * this one, from the end of the last final piece. Core does the same if a piece is invalid: out of order,
+   * empty, beyond the audio, longer than 10,000 characters, or with U+0000 in it. For silence, yield nothing.
    */
   transcribe(utterance: Utterance, signal: AbortSignal): AsyncIterable<Transcript>;
-  /** Rejects when the engine is lost between utterances: core then opens another at once. Never resolves. */
+  /** Rejects if the engine is lost between utterances: core then opens another session at once. Never resolves. */
   failed: Promise<never>;
   close(): Promise<void>;
 }
 
-/** Speech between two silences, at most 30 s. Readable from any sample, several times, while it is kept. */
+/** Speech between two silences, at most 30 s. It can be read several times, from any sample. */
 export interface Utterance {
   /** Position in its stream, in samples. */
   readonly startSample: number;
   /** Position after its last sample, in samples; undefined until the utterance has ended. */
   readonly endSample?: number | undefined;
-  /** 0: there is one; 1: the owner's side of a call, 2: the other. Each has a session of its own. */
+  /** 0: the only channel; 1: the owner's side of a call, 2: the other. Each has its own session. */
   readonly channel: number;
   /** Signed 16-bit samples at 16 kHz mono from stream sample `from` on; ends when the utterance has ended. */
   pcm(from?: number): AsyncIterable<Int16Array>;
@@ -167,9 +167,9 @@ export interface Utterance {
   wav(from: number | undefined, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>>;
 }
 
-/** A piece of what was said. Where nothing was said there is none. */
+/** Piece of transcribed speech. */
 export interface Transcript {
-  /** Never empty, without spaces around it. */
+  /** Text without surrounding spaces, never empty. */
   text: string;
   /** Positions in the stream, in samples. */
   startSample: number;
@@ -177,32 +177,32 @@ export interface Transcript {
   /** Interim pieces never leave core. */
   final: boolean;
   /**
-   * The engine's label of the voice: `SPEAKER_` and a number of two digits or more, `SPEAKER_00` for the first that it
-   * heard. The same voice has the same label throughout a session; labels of two sessions have nothing in common.
-   * Absent: the engine does not tell voices apart.
+   * The engine's label of the voice: `SPEAKER_` and a number of two digits or more, `SPEAKER_00` for the first voice
+   * of the session. A voice keeps its label within a session; labels of different sessions are unrelated.
+   * Absent: the engine does not separate voices.
    */
   speaker?: string;
-  /** ISO 639-1, where the engine detects the language. */
+  /** ISO 639-1, if the engine detects the language. */
   language?: string;
 }
 
 // ── speakers ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /**
- * Turns speech into vectors: pieces of one voice get vectors of a small angle, whatever is said. The likeness of two is
- * the cosine of that angle. Which pieces are of one person, and who that is, core decides.
+ * Turns speech into vectors: pieces of one voice get similar vectors, whatever the words. The similarity of two is
+ * the cosine of their angle. Core decides which pieces belong to one person, and who that is.
  */
 export interface SpeakerModel {
-  /** Names model and version, for ever: vectors of different ids are never compared. 1 to 100 of `a-z0-9._-`. */
+  /** Names model and version permanently: vectors of different ids are never compared. 1 to 100 of `a-z0-9._-`. */
   id: string;
   dimensions: number;
-  /** Likeness from which two pieces of some seconds are of one voice. */
+  /** Similarity from which two pieces of some seconds count as one voice. */
   sameVoice: number;
-  /** Likeness from which a voice may be given the name of a person; at least `sameVoice`. */
+  /** Similarity from which a voice may get the name of a person; at least `sameVoice`. */
   namedVoice: number;
   /**
-   * One vector of length 1 of speech of a quarter of a second to 30 s, at 16 kHz mono. Called when a pause begins, and
-   * again where speech goes on after it: calls are often aborted. A segment whose text is there waits for at most 400 ms.
+   * Returns a vector of length 1 for a quarter of a second to 30 s of speech, at 16 kHz mono. Called when a pause begins, and
+   * again if speech continues: calls are often aborted. A finished segment waits for at most 400 ms.
    * Rejects with the signal's reason when it is aborted.
    */
   embed(samples: Int16Array, signal: AbortSignal): Promise<Float32Array>;
@@ -211,16 +211,16 @@ export interface SpeakerModel {
 // ── speech detection ────────────────────────────────────────────────────────────────────────────────────────────
 
 export interface VadProvider {
-  /** Samples at 16 kHz that one probability stands for. */
+  /** Samples at 16 kHz per probability. */
   windowSize: number;
-  /** Cheap: one per stream. The model is shared. */
+  /** Opens a session for one stream. It is cheap, as the model is shared. */
   open(): VadSession;
 }
 
 export interface VadSession {
   /** Speech probability, 0 to 1, of each consecutive window; `samples.length` is a multiple of `windowSize`. */
   probabilities(samples: Int16Array): Float32Array | Promise<Float32Array>;
-  /** Forgets what came before: the next samples do not follow on. */
+  /** Clears the state: the next samples are unrelated to the earlier ones. */
   reset(): void;
   close(): void;
 }
@@ -228,44 +228,44 @@ export interface VadSession {
 // ── identity ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 export interface IdentityProvider {
-  /** The `iss` of its tokens: it chooses among several providers. */
+  /** `iss` of its tokens, by which core chooses among several providers. */
   issuer: string;
   /**
-   * Checks an ID token; rejects with `unauthorized`, with `forbidden` where whom it is for may have no account here,
-   * or, where that cannot be told now, with `unavailable`. The mapping to our users is core's.
+   * Verifies an ID token; rejects with `unauthorized`, with `forbidden` if its subject may not have an account here,
+   * or with `unavailable` if that is unknown now. Core maps identities to users.
    */
   verify(token: string): Promise<VerifiedIdentity>;
   /**
-   * Checks an access token (RFC 9068) that was issued for this resource, an address; rejects as `verify` does. Absent:
-   * the provider issues none that could be checked here.
+   * Verifies an access token (RFC 9068) that was issued for this resource, an address; rejects like `verify`. Absent:
+   * the provider issues none that can be verified here.
    */
   verifyAccess?(token: string, resource: string): Promise<VerifiedIdentity & { scopes: string[] }>;
   /**
-   * Where the provider is this server itself, whose users are added by hand: makes an ID token. For a provider without
-   * this, core makes an account for each subject at its first token.
+   * Issues an ID token. Only for a provider whose users are added on this server; for a provider without
+   * it, core creates an account for each subject at its first token.
    */
   issue?(user: {
     subject: string;
     name: string;
-    /** Absent: as long as the provider thinks right. A shorter one is kept to. */
+    /** Maximum lifetime; absent: the provider's default. */
     lifetimeMs?: number;
     /** Id of the session that the token belongs to: `verify` returns it again. Absent: none. */
     session?: string;
   }): Promise<IssuedToken>;
-  /** Where it signs users in by password. Which passwords are good enough, and how often one may try, is core's. */
+  /** Sign-in by password. Core decides which passwords are acceptable, and limits attempts. */
   passwords?: {
-    /** With null it is taken away. */
+    /** Sets a password; null removes it. */
     set(subject: string, password: string | null): Promise<void>;
-    /** Takes the same time for a wrong password, a subject without one, and null: nobody. */
+    /** Takes the same time for a wrong password, a subject without one, and null (no such account). */
     check(subject: string | null, password: string): Promise<boolean>;
-    /** Whether there is one. Without this nobody is welcomed by a link. */
+    /** Tells whether a password is set. Without this method, no link of the first start is offered. */
     isSet?(subject: string): Promise<boolean>;
   };
   /** Signing keys of the tokens that it issues. */
   keys?: {
-    /** From now on another one signs; what the ones before have signed stays valid until it expires. */
+    /** Signs with a new key from now on. Existing tokens stay valid until they expire. */
     rotate(): Promise<void>;
-    /** For whoever else checks its tokens: a JSON Web Key Set (RFC 7517). */
+    /** Returns a JSON Web Key Set (RFC 7517) for other verifiers of its tokens. */
     publicKeys(): Promise<JsonWebKeySet>;
   };
 }
@@ -277,7 +277,7 @@ export interface VerifiedIdentity {
   name: string;
   /** Epoch ms. */
   issuedAt: number;
-  /** Epoch ms. From then on `verify` refuses the token; what was opened with it is closed. */
+  /** Epoch ms. From then on `verify` refuses the token, and connections opened with it are closed. */
   expiresAt: number;
   /** The session that core issued the token for; absent: none. */
   session?: string;
@@ -295,14 +295,14 @@ export interface JsonWebKeySet {
 
 // ── meaning ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Turns texts into vectors: texts of like meaning get vectors of a small angle. */
+/** Turns texts into vectors: texts of similar meaning get similar vectors. */
 export interface Embedder {
-  /** Names model and version, for ever: vectors of different ids are never compared. 1 to 100 of `a-z0-9._-`. */
+  /** Names model and version permanently: vectors of different ids are never compared. 1 to 100 of `a-z0-9._-`. */
   id: string;
   dimensions: number;
   /**
-   * One vector of length 1 for each text, in order; all zeros where a text says nothing to it. At most 256 texts, each
-   * cut off where it is longer than the model reads. Rejects with the signal's reason when it is aborted.
+   * Returns a vector of length 1 for each text, in order; all zeros for a text without known words. At most 256 texts, each
+   * cut at the model's limit. Rejects with the signal's reason when it is aborted.
    */
   embed(texts: readonly string[], signal: AbortSignal): Promise<Float32Array[]>;
 }
@@ -311,7 +311,7 @@ export interface Embedder {
 export interface VectorSpace {
   /** 1 to 200 of `a-z0-9._-`. */
   name: string;
-  /** 1 to 4096; the same for as long as the space is there. */
+  /** 1 to 4096; constant for a space. */
   dimensions: number;
 }
 
@@ -326,18 +326,18 @@ export interface VectorItem {
 }
 
 /**
- * Finds neighbours. Its answers are hints: core reads every row again before anyone sees it. Where all is lost it
- * begins anew, empty: core sees that by the id of the space.
+ * Finds similar vectors. Core reads each found row again before it is shown. After a loss of its data it
+ * starts empty: core notices that by the id of the space.
  */
 export interface VectorIndex {
   /**
-   * Adds or replaces; makes the space where it is missing, also with no items. At most 256 at once. Rejects with
-   * `invalid_input` when a vector has not as many dimensions as the space; nothing is changed then.
+   * Adds or replaces items; creates a missing space, also for no items. At most 256 at once. Rejects with
+   * `invalid_input` if the dimensions of a vector differ from those of the space, and then changes nothing.
    */
   upsert(space: VectorSpace, items: readonly VectorItem[]): Promise<void>;
   /**
-   * The nearest of this user, best first, by the cosine of the angle (-1 to 1). At most `limit` (1 to 1000); none from
-   * a space that is not there, and none for a vector of zeros.
+   * Returns the nearest items of this user, best first, by cosine (-1 to 1). At most `limit` (1 to 1000); none from
+   * a missing space, and none for a vector of zeros.
    */
   search(
     space: VectorSpace,
@@ -346,11 +346,11 @@ export interface VectorIndex {
     limit: number,
     signal: AbortSignal,
   ): Promise<{ id: string; score: number }[]>;
-  /** Ids that are not there are no error. At most 1000 at once. */
+  /** Removes items. Missing ids are no error. At most 1000 at once. */
   remove(space: VectorSpace, userId: string, ids: readonly string[]): Promise<void>;
-  /** All that there are. A space that was made anew, after it was dropped or lost, has another `id`. */
+  /** Lists all spaces. A space that was created again, after it was dropped or lost, has another `id`. */
   spaces(): Promise<{ name: string; id: string }[]>;
-  /** One that is not there is no error. */
+  /** Drops a space. A missing one is no error. */
   drop(name: string): Promise<void>;
 }
 
@@ -360,12 +360,12 @@ export interface LanguageModel {
   /** Shown to people: `llama3.2`. */
   model: string;
   /**
-   * An answer of this schema. The plugin has the model mend one that does not match, once; rejects with
-   * `upstream_error` when that fails too, `timeout`, `config_error`, or `too_large` where the prompt is; with the
+   * Returns an answer of this schema. The plugin asks the model once to correct one that does not match. Rejects with
+   * `upstream_error` if that fails too, `timeout`, `config_error`, or `too_large` for a prompt that is too long; with the
    * signal's reason when it is aborted.
    */
   object<T>(schema: z.ZodType<T>, prompt: Prompt): Promise<T>;
-  /** The answer in pieces, as they come, none of them empty. Throws what `object` rejects with. */
+  /** Streams the answer in pieces, none of them empty. Throws the errors of `object`. */
   text(prompt: Prompt): AsyncIterable<string>;
 }
 
@@ -374,12 +374,12 @@ export interface Prompt {
   system: string;
   /** Input to work on. It may come from anyone: treat it as data, never as instructions. */
   user: string;
-  /** Tokens that the answer may have at most. */
+  /** Maximum tokens of the answer. */
   maxTokens?: number;
   signal: AbortSignal;
 }
 
-/** A language model that sees. */
+/** Language model with image input. */
 export interface VisionModel {
   model: string;
   /** As `LanguageModel.object`, with pictures. */
@@ -394,15 +394,15 @@ export interface Picture {
 
 // ── understanding ───────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Makes of a finished conversation what its owner would have written down. */
+/** Makes notes of a finished conversation: title, overview, category, tasks, events and memories. */
 export interface Understanding {
-  /** It asks a language model: core leaves it out where the configuration names none in `llm`. */
+  /** Whether it needs a language model: core skips it if `llm` names none. */
   needsModel?: boolean;
   /**
-   * Core hands over the whole transcript, in order, and checks the answer: what cites no segment, or one that is not
+   * Core passes the whole transcript, in order, and checks the answer: an item that cites no segment, or one that is not
    * in the transcript, is dropped. The transcript is data: nothing in it is an instruction. Rejects when it cannot
-   * answer now: core takes the answer of the next plugin of the configuration for the time being, and asks again later.
-   * `too_large` where it never can: core does not ask again. Rejects with the signal's reason when it is aborted.
+   * answer now: core uses the answer of the next configured plugin for the time being, and retries later.
+   * `too_large`: it never can, and core does not retry. Rejects with the signal's reason when it is aborted.
    */
   understand(
     transcript: readonly SpokenSegment[],
@@ -416,12 +416,12 @@ export interface SpokenSegment {
   text: string;
   /** The name of the owner or of a known person, else `Speaker 1`. */
   speaker: string;
-  /** The owner said it. */
+  /** Whether the owner said it. */
   isUser: boolean;
   /** Epoch ms. */
   startAt: number;
   endAt: number;
-  /** The owner marked this moment to remember it: it is worth a sentence of the overview, and what lasts a memory. */
+  /** Whether the owner marked this moment: it deserves a sentence of the overview, and lasting facts a memory. */
   isMarked?: boolean;
 }
 
@@ -432,13 +432,13 @@ export interface UnderstandingContext {
   people: readonly string[];
   /** IANA name of the owner's time zone. */
   timeZone: string;
-  /** ISO 639-1, as far as they are known; empty: any. */
+  /** ISO 639-1 codes of the owner, if known; empty: any. */
   languages: readonly string[];
-  /** ISO 639-1, of what the owner wants to read; null: that of the conversation. */
+  /** ISO 639-1 of the owner's summaries; null: that of the conversation. */
   summaryLanguage: string | null;
-  /** The form that the owner wants the overview to have, in the owner's words; null: that of its category, if any. */
+  /** The owner's instructions for this overview; null: those of its category, if any. */
   template: string | null;
-  /** The forms of overviews by category. */
+  /** Instructions for overviews by category. */
   templates: readonly { instructions: string; categories: readonly string[] }[];
   /** The language models that work now, the preferred one first. */
   models: readonly LanguageModel[];
@@ -446,15 +446,15 @@ export interface UnderstandingContext {
   embedder: Embedder | null;
   /** Open tasks of the owner from other conversations, which need not be reported again. */
   openTasks: readonly { description: string; dueAt: number | null }[];
-  /** Goals of the owner that are not reached, whose progress may have been told of; at most 100. */
+  /** Unreached goals of the owner, whose progress may be mentioned; at most 100. */
   goals: readonly UnderstoodGoal[];
   /** Folders that the owner created and described. */
   folders: readonly { name: string; description: string | null }[];
-  /** The contents of the owner's memories that are nearest to a text, best first, at most 20. */
+  /** Finds the owner's memories most similar to a text, best first, at most 20. */
   memoriesNear(text: string): Promise<string[]>;
   /** Converts an instant (epoch ms) to the wall-clock time in the owner's time zone. */
   wallTime(at: number): { day: string; minute: number };
-  /** The first instant (epoch ms) at which they show it. `day` is `YYYY-MM-DD`, `minute` counts from midnight. */
+  /** Returns the first instant (epoch ms) of a wall-clock time. `day` is `YYYY-MM-DD`, `minute` counts from midnight. */
   instantOf(time: { day: string; minute: number }): number;
 }
 
@@ -466,7 +466,7 @@ export interface Cited {
 
 /** Core reads at most 200 characters of the title, 50 tasks, 50 events and 4 memories. */
 export interface Understood {
-  /** Nothing was said that is worth keeping: the conversation is discarded, and the rest is not read. */
+  /** Whether the conversation has no content worth keeping: it is discarded, and the rest is ignored. */
   discard: boolean;
   title: Cited;
   /** Sentence by sentence. */
@@ -475,19 +475,19 @@ export interface Understood {
   category: string;
   /** The name of one of the folders of the context, by their descriptions; null: none. Absent: core looks for one. */
   folder?: string | null;
-  /** The owner's alone, not those of others. */
+  /** Tasks of the owner, not those of others. */
   tasks: readonly UnderstoodTask[];
   events: readonly UnderstoodEvent[];
   /**
-   * Lasting facts about the owner and the people whom the owner knows. Core keeps those that rest on what the owner or
-   * a known person said, merges what is known already, and leaves out what the owner has deleted.
+   * Lasting facts about the owner and the people whom the owner knows. Core keeps those that cite segments of the owner or
+   * a known person, merges known facts, and leaves out those that the owner has deleted.
    */
   memories: readonly UnderstoodMemory[];
-  /** Progress of goals that the owner told of. Core adds what its own rules find. At most 100. */
+  /** Progress of goals that the owner mentioned. Core adds findings of its own rules. At most 100. */
   progress?: readonly UnderstoodProgress[];
 }
 
-/** A goal as `GoalJson` of the interface has it. */
+/** A goal, with fields as in the REST interface. */
 export interface UnderstoodGoal {
   id: string;
   title: string;
@@ -497,12 +497,12 @@ export interface UnderstoodGoal {
   targetValue: number | null;
 }
 
-/** Progress of a goal, which its owner is asked to confirm. It rests on a segment of the owner; core quotes that one. */
+/** Progress of a goal, which its owner is asked to confirm. It cites a segment of the owner, which core quotes. */
 export interface UnderstoodProgress {
   goalId: string;
-  /** 1 where a `boolean` goal is done. */
+  /** New value; 1: a `boolean` goal is done. */
   value: number;
-  /** The value comes on top of what was there, which `numeric` goals alone allow; otherwise it takes its place. */
+  /** Whether the value is added to the current one, for `numeric` goals alone; otherwise it replaces it. */
   adds: boolean;
   from: readonly string[];
 }
@@ -510,16 +510,16 @@ export interface UnderstoodProgress {
 /** A fact as its owner would write it down: `Lives in Cologne`, `Nora has twins`. At most 500 characters. */
 export interface UnderstoodMemory extends Cited {
   /**
-   * Names what only one memory can tell, such as `home` or `Nora: home`; 1 to 100 characters. A memory of the same topic
-   * that says something else, and was true before, becomes a part of this one's history.
+   * Names a fact that only one memory can state, such as `home` or `Nora: home`; 1 to 100 characters. A memory of the same topic
+   * with another text, which was true before, becomes part of this one's history.
    */
   topic?: string | undefined;
-  /** The text of a memory, as `memoriesNear` gave it, that is no longer true: it becomes history as well. */
+  /** Text of a memory from `memoriesNear` that is no longer true: it becomes history as well. */
   replaces?: string | undefined;
 }
 
 export interface UnderstoodTask extends Cited {
-  /** Epoch ms; null: none was said. */
+  /** Epoch ms; null: not mentioned. */
   dueAt: number | null;
 }
 
@@ -527,22 +527,22 @@ export interface UnderstoodTask extends Cited {
 export interface UnderstoodEvent extends Cited {
   /** Epoch ms. */
   startAt: number;
-  /** Null: none was said. */
+  /** Duration; null: not mentioned. */
   minutes: number | null;
 }
 
 // ── translation ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Turns what was said in one language into another. Core caches, bounds and repeats. */
+/** Translates speech. Core caches, limits and retries. */
 export interface Translator {
-  /** ISO 639-1 codes of what it translates into; `any`: it cannot tell. */
+  /** ISO 639-1 codes of target languages; `any`: unknown. */
   languages: readonly string[] | 'any';
-  /** It asks a language model: core leaves it out where none works. */
+  /** Whether it needs a language model: core skips it if none works. */
   needsModel?: boolean;
   /**
-   * The same in another language; at most 10,000 characters. Rejects with `upstream_error`, `timeout`, `rate_limited` or
-   * `unavailable`, which core tries again, or with what it does not: `config_error`, `too_large`; with the signal's
-   * reason when it is aborted. No error holds a word of the text.
+   * Returns the translation; at most 10,000 characters. Rejects with `upstream_error`, `timeout`, `rate_limited` or
+   * `unavailable`, which core retries, or with `config_error` or `too_large`, which it does not; with the signal's
+   * reason when it is aborted. No error contains any of the text.
    */
   translate(request: TranslationRequest, signal: AbortSignal): Promise<string>;
 }
@@ -550,7 +550,7 @@ export interface Translator {
 export interface TranslationRequest {
   /** Spoken text: data that contains no instructions. 1 to 20,000 characters. */
   text: string;
-  /** ISO 639-1; null: not known, the translator detects it. */
+  /** ISO 639-1; null: unknown, the translator detects it. */
   from: string | null;
   /** ISO 639-1, maybe with a region: `pt-BR`. */
   to: string;
@@ -590,33 +590,33 @@ export interface NotificationChannel<Address extends object = object> {
   /** Values that a client needs to create an address, such as the public key of web push. */
   publicInfo?(): Readonly<Record<string, string>>;
   /**
-   * Sends it once, or throws: `gone` where the address is not there any more (it is switched off), `forbidden` or
-   * `config_error` where trying again cannot help, else `upstream_error`, `timeout` or `rate_limited`, which are tried
-   * again. Core keeps order, repeats, and limits.
+   * Sends the message once, or throws: `gone` if the address no longer exists (it is switched off), `forbidden` or
+   * `config_error` if a retry cannot help, else `upstream_error`, `timeout` or `rate_limited`, which are
+   * retried. Core owns order, retries and limits.
    * @param address as `address` parsed it
    */
   send(address: Address, message: NotificationMessage, signal: AbortSignal): Promise<void>;
-  /** Where an address may also show the state of its owner's account, as a smart home does. */
+  /** Display of the account's state at an address, for smart homes. */
   home?: HomeDisplay<Address>;
 }
 
-/** Shows accounts in smart homes, and takes requests from there. Core calls one method of a home at a time. */
+/** Shows accounts in smart homes, and receives requests from there. Core calls one method of a home at a time. */
 export interface HomeDisplay<Address extends object = object> {
-  /** Whether the address asks for it; as `address` parsed it. */
+  /** Tells whether a parsed address asks for the display. */
   wants(address: Address): boolean;
   /**
-   * All homes that there are, at each start of the plugin and whenever that changes: what an earlier life of the plugin
-   * showed for any other is taken away.
-   * @param act does what somebody in the home asks for; never rejects
+   * Receives all homes, at each start of the plugin and on each change: entries of other homes that an earlier run
+   * showed are removed.
+   * @param act performs a request from the home; never rejects
    */
   begin(
     homes: readonly string[],
     act: (home: string, request: HomeRequest) => Promise<void>,
     signal: AbortSignal,
   ): Promise<void>;
-  /** The whole state, after each change: what is not in it any more is taken away. Core tries again what it rejects. */
+  /** Shows the whole state, after each change: missing entries are removed. Core retries after a rejection. */
   show(home: string, state: HomeState, signal: AbortSignal): Promise<void>;
-  /** Something happened just now. It is lost where this rejects. */
+  /** Reports an event. It is not retried. */
   tell(home: string, event: HomeEvent, signal: AbortSignal): Promise<void>;
 }
 
@@ -625,7 +625,7 @@ export interface HomeState {
   account: string;
   /** At most 100. `isTalking`: speech came from it within the last seconds. */
   devices: readonly { device: Device; name: string; isTalking: boolean }[];
-  /** The latest that is over; null: there is none. */
+  /** The latest finished conversation; null: none. */
   lastConversation: Conversation | null;
   /** Tasks that are open, at most 1000, in the order of lists. */
   openTasks: readonly ActionItem[];
@@ -638,64 +638,64 @@ export type HomeEvent =
   | { kind: 'button'; deviceId: string; button: DeviceHappening['button']; at: number };
 
 export type HomeRequest =
-  /** Notify the owner of the account. */
+  /** Notifies the owner of the account. */
   | { kind: 'notify'; text: string }
-  /** A new task. */
+  /** Creates a task. */
   | { kind: 'task'; text: string }
-  /** The task with this id is done. */
+  /** Completes a task. */
   | { kind: 'done'; id: string }
-  /** Listen to the account's wearables, or pause until it is asked for again. */
+  /** Resumes listening to the account's wearables, or pauses it until it is resumed. */
   | { kind: 'listen'; isOn: boolean };
 
 export interface NotificationMessage {
-  /** A UUID, the same at each try: an outlet that knows such ids shows it once. */
+  /** UUID, constant over retries: a service with such ids shows the message once. */
   id: string;
   title: string;
   /** May come from anyone: plain text, never markup. At most 4000 characters. */
   text: string;
-  /** Epoch ms: when it came to be. */
+  /** Epoch ms of its cause. */
   at: number;
   /** Sender: the name of an app, or `Earshot`. */
   app: string;
   /** `action_item_update`; see `Notification.event`. */
   event: string;
-  /** For people: why it was sent. */
+  /** Reason for sending it, for people. */
   rule: string;
   urgency: 'low' | 'normal' | 'high';
-  /** Where one tap ends notifications of this kind; null where the server has no address of its own. */
+  /** Link that mutes notifications of this kind; null: the server has no public address. */
   muteUrl: string | null;
   data: Readonly<Record<string, unknown>>;
 }
 
 // ── calendars ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Calendars elsewhere, into which core writes tasks and appointments. A user connects one. */
+/** External calendars, into which core writes tasks and appointments. A user connects one. */
 export interface CalendarOutlet<Address extends object = object> {
   /**
-   * Address of a calendar, as its user gives it. Core hands in zod. Mark a secret with `.meta({ secret: true })`: it is
-   * never shown again. A `url` that `fetchUser` would refuse wherever its name leads is refused when it is set.
+   * Schema of a calendar's address, as its user enters it. Core passes in zod. Mark a secret with `.meta({ secret: true })`: it is
+   * never shown again. A `url` that `fetchUser` would always refuse is refused when it is set.
    * With `z.strictObject`, a field that it does not have is refused; `z.object` drops it.
    */
   address(zod: typeof z): z.ZodObject & z.ZodType<Address>;
-  /** Rejects with `config_error` where a person has to do something, such as enter another password. */
+  /** Opens a calendar. Rejects with `config_error` if a person has to act, such as enter another password. */
   open(address: Address, signal: AbortSignal): Promise<RemoteCalendar>;
 }
 
-/** A calendar that was opened. Entries are known by their UID, which ends with `@earshot`; it shows no others. */
+/** Open calendar. Entries are identified by a UID that ends with `@earshot`; others are not listed. */
 export interface RemoteCalendar {
   /** For people. */
   name: string;
-  /** It stores tasks (`VTODO`), and not appointments alone. */
+  /** Whether it stores tasks (`VTODO`) in addition to appointments. */
   takesTasks: boolean;
   list(): Promise<{ uid: string; etag: string }[]>;
-  /** Reads the entries that are there. */
+  /** Reads entries; missing ones are left out. */
   read(uids: readonly string[]): Promise<RemoteEntry[]>;
   /**
-   * Writes an entry where its version there still is `etag` (null: it is not there), and rejects with `conflict` where
-   * it is not. Resolves to the new version; null: the calendar does not say.
+   * Writes an entry if its version is `etag` (null: it does not exist), and otherwise rejects with
+   * `conflict`. Resolves to the new version; null: unknown.
    */
   write(uid: string, text: string, etag: string | null): Promise<string | null>;
-  /** The same for its removal. One that is not there any more is removed. */
+  /** Removes an entry in the same way. A missing entry counts as removed. */
   remove(uid: string, etag: string): Promise<void>;
 }
 
@@ -709,7 +709,7 @@ export interface RemoteEntry {
 // ── webhooks ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /**
- * A kind of webhook: what happened, as one request. Pure: core signs, sends, repeats and logs it. With its trigger as the
+ * Type of webhook: renders an event as one request. Pure: core signs, sends, retries and logs it. With its trigger as the
  * parameter, `render` gets events of that trigger alone.
  *
  * @example
@@ -720,33 +720,33 @@ export interface RemoteEntry {
  * };
  */
 export interface WebhookType<Trigger extends WebhookEvent['trigger'] = WebhookEvent['trigger']> {
-  /** Its wire name: `memory_created`. */
+  /** Name on the wire: `memory_created`. */
   type: string;
-  /** Other names of it that clients in the field use. */
+  /** Other names that existing clients use. */
   aliases?: readonly string[];
-  /** `segments` and `audio` are about now: they are kept in memory, and dropped when they are late. */
+  /** Events that it gets. `segments` and `audio` are live: they are kept in memory, and dropped when late. */
   trigger: Trigger;
-  /** Null: nothing is to be sent. The query is appended to that of the address. */
+  /** Renders an event; null: nothing is sent. The query is appended to that of the address. */
   render(event: WebhookEvent & { trigger: Trigger }): WebhookRequest | null;
-  /** Reads what the receiver answered, where that may ask for something. Null: it asks for nothing. */
+  /** Interprets the receiver's response, which may request something; null: it does not. */
   answer?(json: unknown): WebhookAnswer | null;
 }
 
-/** `wire` is what the REST interface answers for the same thing, ready to be sent. */
+/** Event for a webhook. `wire` is its form in the REST interface, ready to be sent. */
 export type WebhookEvent =
   | {
       trigger: 'segments';
       userId: string;
       conversationId: string;
-      /** New, or changed since the last. */
+      /** New or changed segments. */
       segments: readonly Segment[];
-      /** The same segments. */
+      /** The same segments in their wire form. */
       wire: readonly Readonly<Record<string, unknown>>[];
     }
   | {
       trigger: 'audio';
       userId: string;
-      /** Hz: 16000, or 8000 where the stream is. */
+      /** Hz: 16000, or 8000 for a stream of 8 kHz. */
       sampleRate: number;
       /** Mono. */
       pcm: Int16Array;
@@ -768,7 +768,7 @@ export type WebhookEvent =
       summary: string;
       conversations: readonly Conversation[];
       actionItems: readonly ActionItem[];
-      /** All of that. */
+      /** All of the above in wire form. */
       wire: Readonly<Record<string, unknown>>;
     }
   | {
@@ -776,13 +776,13 @@ export type WebhookEvent =
       userId: string;
       deviceId: string;
       kind: DeviceHappening['kind'];
-      /** Event and wearable, as they go over the wire. */
+      /** Event and wearable in wire form. */
       wire: Readonly<Record<string, unknown>>;
     };
 
 /**
- * Headers are core's alone: it signs each request. A receiver that wants a credential of its own takes one that the user
- * writes into the query of the address, or stands behind a small relay that checks the signature.
+ * Request of a webhook. Core sets all headers, and signs it. A receiver that needs its own credential takes one that the user
+ * puts into the query of the address, or runs behind a relay that checks the signature.
  */
 export interface WebhookRequest {
   query: Readonly<Record<string, string>>;
@@ -791,28 +791,28 @@ export interface WebhookRequest {
 }
 
 export type WebhookAnswer =
-  /** To be shown as it is. */
+  /** Message to show unchanged. */
   | { message: string }
-  /** To be made into a message from what the user allowed. */
+  /** Prompt for a message, filled with permitted data. */
   | { prompt: string; params: readonly string[]; context: Readonly<Record<string, unknown>> | null }
-  /** It asks for something that it does not get: why, for the log, without a word of it. */
+  /** Request that is refused: the reason, for the log, without any of its text. */
   | { ignored: string };
 
 // ── pages ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /**
  * Static files for browsers. Core reads the directory once, at the first request, and serves those files alone: at most
- * 500, together 20 MiB, each of a type that it knows by its ending. All are sent with a strict
- * Content-Security-Policy: scripts, styles and connections of this server alone, nothing inline; scripts make markup
+ * 500, together 20 MiB, each of a known file type. All are sent with a strict
+ * Content-Security-Policy: scripts, styles and connections of this server alone, nothing inline; scripts create markup
  * through the trusted types policy `earshot` or not at all.
  */
 export interface Page {
-  /** `/`, or `/name/` in small letters, digits and dashes. The routes of the REST interface come first. */
+  /** `/`, or `/name/` in lower-case letters, digits and dashes. Routes of the REST interface take precedence. */
   path: string;
-  /** Absolute; holds an `index.html`. */
+  /** Absolute path of a directory with an `index.html`. */
   directory: string;
-  /** First segments of paths below `path` that the page's own script shows: `index.html` is sent for each of them. */
+  /** First segments of paths below `path` that are routed by the page's script: `index.html` is sent for them. */
   views?: readonly string[];
-  /** A folder of the directory whose files carry a hash of their content in their names: browsers may keep them for ever. */
+  /** Folder of files with a hash of their content in the name, which browsers may cache without limit. */
   immutable?: string;
 }
