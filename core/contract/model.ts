@@ -1,5 +1,5 @@
 /**
- * The words of Earshot, as types. Instants are UTC epoch milliseconds (`…At`), lengths of audio are samples at
+ * Types of the domain. Instants are UTC epoch milliseconds (`…At`), lengths of audio are samples at
  * 16 kHz mono unless a name says otherwise, positions in a conversation are seconds. Ids are lower-case UUIDs.
  */
 
@@ -22,14 +22,14 @@ export interface User {
   createdAt: number;
   /** Whether programs may read this user's memories; the operator switches it. */
   memoryAccess: boolean;
-  /** ID tokens that were issued up to then are no longer good. */
+  /** ID tokens issued up to then are invalid. */
   signedOutAt: number | null;
   role: Role;
-  /** None of its credentials is good since then; null: it is not disabled. */
+  /** Since then all its credentials are refused; null: it is not disabled. */
   disabledAt: number | null;
 }
 
-/** `operator`: may see to the accounts of others, and sees nothing of their data. */
+/** `operator`: may manage the accounts of others, without access to their data. */
 export type Role = 'owner' | 'operator';
 
 export type Scope =
@@ -75,7 +75,7 @@ export interface Grant {
 }
 export type GrantName = 'memories:read' | 'memories:write';
 
-/** The state of a token bucket: `tokens` are missing from it until then. One that is full needs no row. */
+/** State of a token bucket that is not full. */
 export interface RateLimit {
   userId: string;
   /** Owner of the bucket: a key's id, or the user's id with an ID token. */
@@ -181,7 +181,7 @@ export interface ForeignImport {
   endedAt: number | null;
 }
 
-/** Something that such a run stored. */
+/** Item that such an import stored. */
 export interface ForeignItem {
   /** Id of the conversation, memory, task or person. */
   id: string;
@@ -190,7 +190,7 @@ export interface ForeignItem {
   kind: 'conversation' | 'memory' | 'task' | 'person' | 'recording';
 }
 
-/** A chat of a user with the server about what was said. */
+/** Chat of a user with the server about conversations. */
 export interface ChatSession {
   id: string;
   userId: string;
@@ -266,7 +266,7 @@ export interface Segment {
   speaker: string;
   /** The number in `speaker`, unless an import gave another. */
   speakerId: number;
-  /** True: the owner of the account said it. */
+  /** Whether the owner of the account said it. */
   isUser: boolean;
   /** The known person who said it; null: nobody known, or the owner. */
   personId: string | null;
@@ -275,11 +275,11 @@ export interface Segment {
   language: string | null;
   /** Translations of exactly this text; null: none. */
   translations: readonly Translation[] | null;
-  /** Its voice was compared with the owner's. */
+  /** Whether its voice was compared with the owner's. */
   profileCompared: boolean;
 }
 
-/** A voice of a conversation: which label stands for it, and whose it is. Its vector is personal data. */
+/** Voice of a conversation: its label, and its person. The vector is personal data. */
 export interface Voice {
   userId: string;
   conversationId: string;
@@ -291,15 +291,15 @@ export interface Voice {
   vector: Float32Array | null;
   /** Seconds of speech that the vector is made from. */
   seconds: number;
-  /** It is the owner's. */
+  /** Whether it is the owner's. */
   isUser: boolean;
   personId: string | null;
-  /** Its owner said whose it is; false: it was recognised, or nobody knows. */
+  /** Whether the owner assigned it; false: it was recognised, or is unknown. */
   isChosen: boolean;
   updatedAt: number;
 }
 
-/** How a person sounds, learnt from what the owner put right, and from nothing else. Personal data. */
+/** Voice print of a person, made only from the owner's assignments and recordings. Personal data. */
 export interface VoiceSample {
   id: string;
   userId: string;
@@ -308,26 +308,26 @@ export interface VoiceSample {
   space: string;
   vector: Float32Array;
   seconds: number;
-  /** Where it was heard; null: it was recorded for this, or that conversation is gone. */
+  /** Conversation in which it was heard; null: it was recorded for this purpose, or the conversation was deleted. */
   conversationId: string | null;
   /** The voice of that conversation; null as above. */
   speakerId: number | null;
   createdAt: number;
 }
 
-/** Assignment of a voice to a person by its owner. It can be undone for some days, and is deleted then. */
+/** Assignment of a voice to a person by the owner. It can be undone for some days, and is then deleted. */
 export interface VoiceAssignment {
   id: string;
   userId: string;
-  /** The conversation and the speaker that it was said of. */
+  /** Conversation and speaker of the assigned voice. */
   conversationId: string;
   speakerId: number;
   isUser: boolean;
   personId: string | null;
-  /** Holds for this voice in all conversations from this instant on; null: in its own alone. */
+  /** Applies to this voice in all conversations from this instant on; null: in its own alone. */
   since: number | null;
   state: 'running' | 'done' | 'undone';
-  /** How many of each have changed. */
+  /** Number of changed rows of each kind. */
   conversations: number;
   segments: number;
   createdAt: number;
@@ -346,24 +346,24 @@ export interface VoiceChange extends Pick<Voice, 'isUser' | 'personId' | 'isChos
 export interface Recording {
   id: string;
   userId: string;
-  /** Name of the file, as its owner has it. */
+  /** Name of the owner's file. */
   name: string;
   bytes: number;
   state: 'waiting' | 'running' | 'done' | 'failed';
   /** Error message for its owner; of a finished one: the part that could not be read. */
   error: string | null;
-  /** Time of its first sample; null: not known until its length is. */
+  /** Time of its first sample; null: unknown until its length is measured. */
   startedAt: number | null;
-  /** Time of its last sample, where its owner gave that instead. */
+  /** Time of its last sample, if the owner gave that instead. */
   endedAt: number | null;
   /** ISO 639-1, or `multi`. */
   language: string;
   source: string;
-  /** A pause of so long begins another conversation. */
+  /** Pause that starts another conversation. */
   silenceMs: number;
   /** Null: not measured yet. */
   durationMs: number | null;
-  /** Text by now, or silence. */
+  /** Length that is transcribed, or known to be silence. */
   heardMs: number;
   /** In the order in which they were spoken; some may be gone. */
   conversationIds: string[];
@@ -379,7 +379,7 @@ export interface Translation {
 
 export type Weekday = 'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun';
 
-/** Part of each of these days in which a user is not listened to, in minutes after local midnight. */
+/** Weekly pause of listening, in minutes after local midnight. */
 export interface PauseSpan {
   /** Days on which it begins. */
   days: Weekday[];
@@ -388,16 +388,16 @@ export interface PauseSpan {
   to: number;
 }
 
-/** Time that its user chose by hand, against the schedule. */
+/** Pause or resumption by hand, which overrides the schedule. */
 export interface ListeningException {
   /** Epoch ms. */
   from: number;
-  /** Epoch ms, exclusive; null: until the user says otherwise. */
+  /** Epoch ms, exclusive; null: until changed. */
   until: number | null;
   isPaused: boolean;
 }
 
-/** When a user is not listened to. */
+/** Pauses of listening of a user. */
 export interface ListeningSettings {
   userId: string;
   schedule: PauseSpan[];
@@ -410,13 +410,13 @@ export type RetainedData = 'conversations' | 'photos' | 'audio' | 'deliveries';
 
 export interface RetentionRule {
   data: RetainedData;
-  /** Null: everything that no other rule names by its folder. */
+  /** Folder of the rule; null: all others. */
   folderId: string | null;
   /** Age at which it is deleted; null: kept. */
   days: number | null;
 }
 
-/** How long a user's data is kept. */
+/** Retention of a user's data. */
 export interface RetentionSettings {
   userId: string;
   /** Whether starred conversations, and their photos, are never deleted. */
@@ -424,7 +424,7 @@ export interface RetentionSettings {
   rules: RetentionRule[];
 }
 
-/** Reads of a user's data within a minute or so that differ in nothing but their time. Without content. */
+/** Reads of a user's data within about a minute that differ only in their time. Without content. */
 export interface AccessEntry {
   id: string;
   userId: string;
@@ -445,7 +445,7 @@ export interface AccessEntry {
   subject: string | null;
 }
 
-/** All that decides whether a user is listened to. */
+/** Settings that decide whether a user is listened to. */
 export interface ListeningRules extends Pick<ListeningSettings, 'schedule' | 'exceptions'> {
   /** IANA name. */
   timeZone: string;
@@ -454,9 +454,9 @@ export interface ListeningRules extends Pick<ListeningSettings, 'schedule' | 'ex
 /** A user's settings for speech beyond its transcription. */
 export interface SpeechSettings {
   userId: string;
-  /** ISO 639-1 of what other languages are translated into; null: nothing is translated. */
+  /** ISO 639-1 of the target language of translations; null: no translation. */
   translateTo: string | null;
-  /** Whether voices are told apart, where the operator has set that up. */
+  /** Whether voices are separated, if the operator has set that up. */
   labelVoices: boolean;
   /** Days for which audio is kept after it became text; null: it is deleted at once. */
   keepAudioDays: number | null;
@@ -485,7 +485,7 @@ export interface Mark {
   createdAt: number;
 }
 
-/** A picture that a wearable took. Its files lie beside the database. */
+/** Photo of a wearable. Its files are outside the database. */
 export interface Photo {
   id: string;
   userId: string;
@@ -497,17 +497,17 @@ export interface Photo {
   height: number;
   /** Size of its files together. */
   bytes: number;
-  /** Description by a vision model; null: none has seen it yet. */
+  /** Description by a vision model; null: none yet. */
   description: string | null;
-  /** Too dark, too blurred, or empty: kept, and neither described nor searched. */
+  /** Whether it is too dark, blurred or empty: it is kept, but neither described nor searched. */
   discarded: boolean;
 }
 
-/** How far a stream has come. Written in the same transaction as the segments it stands for. */
+/** Progress of a stream. Written in the same transaction as its segments. */
 export interface StreamProgress {
   /** Sample up to which everything is stored as segments or known to be silence. Replay starts here, nowhere else. */
   through: number;
-  /** Client messages that lie wholly below `through`: they need not be sent again. */
+  /** Number of client messages wholly below `through`, which need not be sent again. */
   received: number;
   /** Sample at which message number `received` begins (at most `through`). */
   receivedSample: number;
@@ -521,13 +521,13 @@ export interface StreamSetup {
   language: string;
   /** Silence that ends a conversation. */
   timeoutMs: number;
-  /** The recogniser that it would like. */
+  /** Preferred recogniser. */
   sttService: string | null;
   /** The client brings its own text: the audio is never transcribed. */
   customStt: boolean;
-  /** Whether the owner's voice is looked for; absent in rows from before it was kept: it is. */
+  /** Whether the owner's voice is looked for; absent in old rows: true. */
   withProfile?: boolean;
-  /** When its first sample was recorded (epoch ms), where that was earlier. */
+  /** When its first sample was recorded (epoch ms), if before it was sent. */
   recordedAt: number | null;
 }
 
@@ -599,7 +599,7 @@ export type MemoryCategory =
   | 'learnings'
   | 'other';
 
-/** A fact about its user that does not age. */
+/** Lasting fact about its user. */
 export interface Memory {
   id: string;
   userId: string;
@@ -610,7 +610,7 @@ export interface Memory {
   createdAt: number;
   /** Grows with every change of what is shown, also within a millisecond. */
   updatedAt: number;
-  /** A person, or a program for one, wrote it; otherwise it was taken from a conversation. */
+  /** Whether a person or a program wrote it; otherwise it comes from a conversation. */
   manuallyAdded: boolean;
   /** Sort key of lists, descending. */
   scoring: string;
@@ -621,9 +621,9 @@ export interface Memory {
   locked: boolean;
   /** Fact that only one memory of a user can state, such as `Nora: home`. */
   topic: string | null;
-  /** When it was last said, written, or confirmed. What was said before supersedes nothing. */
+  /** When it was last said, written or confirmed. Earlier statements do not supersede it. */
   asOf: number;
-  /** Where it was said, the newest last; none: it was written down. */
+  /** Conversations in which it was said, newest last; empty: it was written. */
   sources: MemorySource[];
   /** Earlier versions, by `asOf`. */
   history: MemoryVersion[];
@@ -634,13 +634,13 @@ export interface MemorySource {
   conversationId: string;
   segmentIds: string[];
   saidAt: number;
-  /** A hash of what was made of it, by which another run over the conversation knows it. */
+  /** Hash of the extracted text, by which another run over the conversation recognises it. */
   wording: string;
 }
 
 export interface MemoryVersion extends Pick<Memory, 'content' | 'asOf' | 'sources'> {
   id: string;
-  /** When something newer took its place. */
+  /** When a newer version replaced it. */
   supersededAt: number;
 }
 
@@ -648,7 +648,7 @@ export interface MemoryVersion extends Pick<Memory, 'content' | 'asOf' | 'source
 export interface ForgottenMemory {
   id: string;
   userId: string;
-  /** Random, of its own: equal words of two of them cannot be told. */
+  /** Random salt, so that equal words of two memories cannot be recognised. */
   salt: string;
   /** Short hashes of its words, in hexadecimal: several words share each. */
   words: string[];
@@ -658,7 +658,7 @@ export interface ForgottenMemory {
 /** Kinds of things that the operator can lock. */
 export type Lockable = 'memory' | 'conversation' | 'action-item';
 
-/** A memory that was made, changed or removed, and what vectors are there may not know it yet. */
+/** Change of a memory that its vectors may not reflect yet. */
 export interface MemoryChange {
   userId: string;
   /** Id of the memory, which may be deleted by now. */
@@ -666,12 +666,12 @@ export interface MemoryChange {
   changedAt: number;
 }
 
-/** Which vectors a user's memories have. */
+/** State of the vectors of a user's memories. */
 export interface Embedding {
   userId: string;
-  /** The making of a space that they are in. */
+  /** Id of the vector space, which changes when it is created again. */
   space: string;
-  /** While it is filled: the id of the last memory that is in it, '' before the first. Null: all are. */
+  /** While it is filled: id of the last memory in it, '' before the first. Null: it is complete. */
   cursor: string | null;
 }
 
@@ -684,7 +684,7 @@ export interface Goal {
   desiredOutcome: string | null;
   whyItMatters: string | null;
   successCriteria: string[];
-  /** By when. */
+  /** Deadline. */
   horizonAt: number | null;
   goalType: GoalType;
   /** The current value at first: beyond the target, the goal is reached from above. */
@@ -714,7 +714,7 @@ export interface GoalProgress {
 
 export type GoalSuggestionState = 'open' | 'accepted' | 'refused';
 
-/** A change of a goal that its owner told of in a conversation, and is to accept or refuse. */
+/** Change of a goal that its owner mentioned in a conversation, to be accepted or refused. */
 export interface GoalSuggestion {
   id: string;
   userId: string;
@@ -725,7 +725,7 @@ export interface GoalSuggestion {
   /** The sentence. */
   text: string;
   value: number;
-  /** The value is added to the goal's; otherwise it takes its place. */
+  /** Whether the value is added to the goal's; otherwise it replaces it. */
   adds: boolean;
   state: GoalSuggestionState;
   createdAt: number;
@@ -745,9 +745,9 @@ export interface Job {
   key: string;
   payload: Record<string, unknown>;
   runAt: number;
-  /** Runs begun since the last that was no failure, this one included. */
+  /** Number of runs since the last one without a failure, including this one. */
   attempts: number;
-  /** Proof that the lease is still ours; changes with every claim. */
+  /** Proves possession of the lease; changes with every claim. */
   lease: string;
 }
 
@@ -771,7 +771,7 @@ export type AppAction =
 
 export type AppCapability = 'external_integration' | 'proactive_notification';
 
-/** Someone's program: it is told what happens to those who installed it, and may tell them something. */
+/** Program of a user: it receives events of the users who installed it, and may send them notifications. */
 export interface App {
   id: string;
   /** Owner of the app. Everyone on this server may install it. */
@@ -782,7 +782,7 @@ export interface App {
   /** Types of webhooks, by their wire names. */
   triggersOn: string[];
   webhookUrl: string | null;
-  /** Asked with `?uid=` before it is installed: answers `{is_setup_completed: true}`. */
+  /** Requested with `?uid=` before an installation: must respond `{is_setup_completed: true}`. */
   setupCompletedUrl: string | null;
   actions: AppAction[];
   notificationScopes: UserScope[];
@@ -826,17 +826,17 @@ export interface Device {
   model: string | null;
   firmware: string | null;
   state: DeviceState;
-  /** Why it is in this state, where that needs a word. */
+  /** Reason for its state, if it needs an explanation. */
   reason: string | null;
   codec: string | null;
   /** Percent. */
   battery: number | null;
-  /** It was told, and the battery has not been charged since. */
+  /** Whether it was reported and the battery not charged since. */
   lowBattery: boolean;
   /** dBm. */
   rssi: number | null;
   storageFreeBytes: number | null;
-  /** Frames since its bridge started: that came, and that are known to be missing. */
+  /** Frames since its bridge started: received, and known to be missing. */
   frames: number;
   lost: number;
   /** Assumptions that its driver makes, in words. */
@@ -848,9 +848,9 @@ export interface Device {
   connectedAt: number | null;
   /** When it was last known to be connected. */
   lastSeenAt: number;
-  /** When its bridge last told of it. */
+  /** When its bridge last reported it. */
   reportedAt: number;
-  /** The latest press of its button that was told; null: none. */
+  /** Latest reported press of its button; null: none. */
   buttonAt: number | null;
   createdAt: number;
 }
@@ -860,31 +860,31 @@ export type DeviceState = 'streaming' | 'quiet' | 'muted' | 'disconnected';
 
 export type DeviceButton = 'single' | 'double' | 'triple' | 'long' | 'press' | 'release';
 
-/** `changed`: any of what is shown, the signal and counts aside. `removed`: its owner forgot it. */
+/** `changed`: any shown field except signal and counts. `removed`: its owner deleted it. */
 export interface DeviceHappening {
   kind: 'connected' | 'disconnected' | 'battery_low' | 'button' | 'changed' | 'removed';
   at: number;
   button: DeviceButton | null;
 }
 
-/** Where a webhook goes: a user's own, or one of an app's for each type that it is triggered on. */
+/** Webhook of a user, or of an app for one of its types. */
 export interface Hook {
   id: string;
-  /** User who set it up, sees its state, and is notified when it is switched off. */
+  /** User who created it, sees its state, and is notified when it is switched off. */
   userId: string;
   /** Null: the user's own. */
   appId: string | null;
-  /** Tells those of one type apart: '' is the first, and the only one that an app has. */
+  /** Distinguishes webhooks of one type: '' is the default, and the only one of an app. */
   label: string;
   /** By its wire name. */
   type: string;
   url: string;
-  /** Between two pieces of audio; null where it is of no audio. */
+  /** Interval between two pieces of audio; null: it gets no audio. */
   seconds: number | null;
   enabled: boolean;
-  /** Why it was switched off by the server; null: it was not. */
+  /** Reason why the server switched it off; null: it did not. */
   offReason: string | null;
-  /** Since when nothing was delivered although it was tried; null: the last one was. */
+  /** Since when all deliveries have failed; null: the last one succeeded. */
   failingSince: number | null;
   /** `whsec_` + base64; what it signs with. */
   secret: string;
@@ -898,7 +898,7 @@ export interface Hook {
 /** `hook`: a webhook. `channel`: a notification to one address. */
 export type TargetKind = 'hook' | 'channel';
 
-/** One thing to send to one target, as it is sent: every attempt sends the same. */
+/** Message to one target. Every attempt sends the same. */
 export interface Delivery {
   /** Also its `webhook-id`. */
   id: string;
@@ -913,7 +913,7 @@ export interface Delivery {
   type: string;
   /** Subject: the id of a conversation or a notification, or a day. */
   subject: string;
-  /** `pending` is tried again at `nextAt`; `dropped`: a live one that was too old or too much. */
+  /** `pending` is retried at `nextAt`; `dropped`: a live one that was too old, or one too many. */
   state: 'pending' | 'delivered' | 'failed' | 'dropped';
   /** Appended to the address of a hook; '' for none. */
   query: string;
@@ -925,14 +925,14 @@ export interface Delivery {
   nextAt: number | null;
   createdAt: number;
   endedAt: number | null;
-  /** The delivery that it repeats because somebody asked for it. */
+  /** Delivery that it repeats on request. */
   replayOf: string | null;
 }
 
-/** As the log shows it in lists. */
+/** Delivery in lists of the log. */
 export type LoggedDelivery = Omit<Delivery, 'body'>;
 
-/** One try of a delivery. */
+/** Attempt of a delivery. */
 export interface DeliveryAttempt {
   deliveryId: string;
   userId: string;
@@ -948,7 +948,7 @@ export interface DeliveryAttempt {
   answer: string | null;
 }
 
-/** Something that a user is told. All of them stay in the inbox, whatever channels they went to. */
+/** Notification of a user. It stays in the inbox, whatever channels it was sent to. */
 export interface Notification {
   id: string;
   userId: string;
@@ -959,21 +959,21 @@ export interface Notification {
    * `day_summary`.
    */
   event: string;
-  /** For people: why it was sent, and by what rule. */
+  /** Reason and rule for sending it, for people. */
   rule: string;
   title: string;
   text: string;
-  /** For programs: the ids and instants that it is about. */
+  /** Ids and instants for programs. */
   data: Record<string, unknown>;
   createdAt: number;
   readAt: number | null;
-  /** Why it went to no channel; null: it did, or will at `heldUntil`. */
+  /** Reason why it was sent to no channel; null: it was, or will be at `heldUntil`. */
   silence: 'muted' | 'budget' | 'no_channel' | null;
   /** Quiet hours, or the digest, keep it back until then. */
   heldUntil: number | null;
 }
 
-/** Where a user is told of notifications: one of many. */
+/** Address of a user for notifications. */
 export interface ChannelAddress {
   id: string;
   userId: string;
@@ -981,7 +981,7 @@ export interface ChannelAddress {
   channel: string;
   /** The user's name for it. */
   label: string;
-  /** As the channel's own schema has it; may hold secrets. */
+  /** Fields of the channel's schema; may contain secrets. */
   address: Record<string, unknown>;
   enabled: boolean;
   offReason: string | null;
@@ -996,13 +996,13 @@ export interface NotificationSettings {
   timeZone: string;
   /** Minutes after local midnight, from inclusive to exclusive, may go past midnight; null: never quiet. */
   quietHours: { from: number; to: number } | null;
-  /** All of a day at once, at this many minutes after local midnight; null: each at once. */
+  /** Time of the daily digest, in minutes after local midnight; null: no digest. */
   digestAt: number | null;
-  /** App ids, and events of the server itself, of which nothing is sent; it stays in the inbox. */
+  /** Muted app ids and events: their notifications stay in the inbox and are not sent. */
   muted: string[];
   /** Notifications of one app in an hour, by app id; absent: the operator's default. */
   budgets: Record<string, number>;
-  /** When the day is summed up, in minutes after local midnight; null: never. */
+  /** Time of the day summary, in minutes after local midnight; null: never. */
   daySummaryAt: number | null;
 }
 

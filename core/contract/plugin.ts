@@ -201,8 +201,8 @@ export interface SpeakerModel {
   /** Similarity from which a voice may get the name of a person; at least `sameVoice`. */
   namedVoice: number;
   /**
-   * Returns a vector of length 1 for a quarter of a second to 30 s of speech, at 16 kHz mono. Called when a pause begins, and
-   * again if speech continues: calls are often aborted. A finished segment waits for at most 400 ms.
+   * Returns a vector of length 1 for a quarter of a second to 30 s of speech, at 16 kHz mono. Called when a pause
+   * begins, and again if speech continues: calls are often aborted. A finished segment waits for at most 400 ms.
    * Rejects with the signal's reason when it is aborted.
    */
   embed(samples: Int16Array, signal: AbortSignal): Promise<Float32Array>;
@@ -510,8 +510,8 @@ export interface UnderstoodProgress {
 /** A fact as its owner would write it down: `Lives in Cologne`, `Nora has twins`. At most 500 characters. */
 export interface UnderstoodMemory extends Cited {
   /**
-   * Names a fact that only one memory can state, such as `home` or `Nora: home`; 1 to 100 characters. A memory of the same topic
-   * with another text, which was true before, becomes part of this one's history.
+   * Names a fact that only one memory can state, such as `home` or `Nora: home`; 1 to 100 characters. A memory of the
+   * same topic with another text, which was true before, becomes part of this one's history.
    */
   topic?: string | undefined;
   /** Text of a memory from `memoriesNear` that is no longer true: it becomes history as well. */
@@ -672,9 +672,9 @@ export interface NotificationMessage {
 /** External calendars, into which core writes tasks and appointments. A user connects one. */
 export interface CalendarOutlet<Address extends object = object> {
   /**
-   * Schema of a calendar's address, as its user enters it. Core passes in zod. Mark a secret with `.meta({ secret: true })`: it is
-   * never shown again. A `url` that `fetchUser` would always refuse is refused when it is set.
-   * With `z.strictObject`, a field that it does not have is refused; `z.object` drops it.
+   * Schema of a calendar's address, as its user enters it. Core passes in zod. Mark a secret with `.meta({ secret: true
+   * })`: it is never shown again. A `url` that `fetchUser` would always refuse is refused when it is set. With
+   * `z.strictObject`, a field that it does not have is refused; `z.object` drops it.
    */
   address(zod: typeof z): z.ZodObject & z.ZodType<Address>;
   /** Opens a calendar. Rejects with `config_error` if a person has to act, such as enter another password. */
@@ -781,8 +781,8 @@ export type WebhookEvent =
     };
 
 /**
- * Request of a webhook. Core sets all headers, and signs it. A receiver that needs its own credential takes one that the user
- * puts into the query of the address, or runs behind a relay that checks the signature.
+ * Request of a webhook. Core sets all headers, and signs it. A receiver that needs its own credential takes one that
+ * the user puts into the query of the address, or runs behind a relay that checks the signature.
  */
 export interface WebhookRequest {
   query: Readonly<Record<string, string>>;

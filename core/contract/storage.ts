@@ -59,86 +59,86 @@ import type {
 } from './model.ts';
 
 /**
- * Everything durable. Its contract holds within a minor version. Every query on a user's data takes the user's id;
- * another user's row is a row that is not there.
+ * Everything durable. Its contract is stable within a minor version. Every query on a user's data takes the user's id;
+ * rows of other users count as missing.
  */
 export interface Storage extends Stores {
   /**
    * Runs `work` in one transaction. Inside, only `tx` is used and nothing but storage is awaited; a store outside
-   * `tx` used from within throws at once. Rolls back when `work` throws, and also when a store did and `work` caught
-   * that: to go on after a `conflict`, look first, or try in a transaction of its own.
+   * `tx` throws at once if used inside. Rolls back if `work` throws, and also if a store threw and `work` caught
+   * that: to handle a `conflict`, check first, or use a separate transaction.
    * @param name for the log: a transaction over 50 ms is logged with it
    */
   transaction<T>(name: string, work: (tx: Stores) => Promise<T>): Promise<T>;
   /**
    * Calls `listener` whenever jobs that were enqueued through this storage have been committed, on their own or in a
-   * transaction, with the earliest `runAt` of each kind; never after a rollback. That wakes the runner of jobs. The
-   * listener must not throw. Returns what removes it.
+   * transaction, with the earliest `runAt` of each kind; never after a rollback. This wakes the job runner. The
+   * listener must not throw. Returns a function that removes it.
    */
   onEnqueued(listener: (jobs: ReadonlyMap<string, number>) => void): () => void;
-  /** Brings the schema to this version; backs the data up first when it has any. Never goes backwards. */
+  /** Migrates the schema to this version, after a backup of existing data. Never goes backwards. */
   migrate(): Promise<{ from: number; to: number; backup: string | null }>;
   /**
-   * Called each night, and when the server starts: what was deleted leaves the disk, as far as that is the storage's
-   * to do. Others read and write meanwhile.
+   * Removes deleted data from the disk, as far as that is the storage's task. Called each night, and when the server
+   * starts. Other reads and writes continue meanwhile.
    */
   upkeep(): Promise<void>;
   /**
-   * Writes all data, as it is at one moment, into a new SQLite file for a backup, checks that file and counts its rows.
-   * Others read and write meanwhile. Rejects where the copy is not sound.
-   * @param target path of a file that is not there yet
+   * Writes a consistent snapshot of all data into a new SQLite file for a backup, checks the file and counts its rows.
+   * Other reads and writes continue meanwhile. Rejects if the copy is damaged.
+   * @param target path of a file that does not exist
    * @returns the number of rows by table
    */
   snapshot(target: string): Promise<Record<string, number>>;
-  /** Which data this is, and in what state; changes nothing. */
+  /** Describes the data and its state; changes nothing. */
   describe(): Promise<StorageState>;
   /**
-   * Hands every table over as it is, parents before what belongs to them, for a move to another storage: in one
-   * transaction, while nobody else writes. Rolls back when `work` throws. Needs a schema of this version.
+   * Passes every table to `work`, parents before their children, for a move to another storage: in one
+   * transaction, without other writers. Rolls back if `work` throws. Requires a schema of this version.
    */
   tables<T>(work: (tables: Table[]) => Promise<T>): Promise<T>;
   /**
-   * Every table that holds rows of users, parents before what belongs to them, for the export or import of one account.
-   * Others read and write meanwhile: a row that is changed while it is read comes as it was, or as it is.
+   * Returns every table with rows of users, parents before their children, for the export or import of one account.
+   * Other reads and writes continue meanwhile: a row that changes while it is read is returned in either form.
    */
   owned(): Promise<OwnedTable[]>;
 }
 
 export interface OwnedTable extends Pick<Table, 'name' | 'storable' | 'unfit'> {
-  /** In batches that fit into memory. */
+  /** Yields the rows of a user in batches that fit into memory. */
   rows(userId: string): AsyncIterable<Row[]>;
-  /** Inserts rows in a transaction of their own. */
+  /** Inserts rows in a separate transaction. */
   write(rows: Row[]): Promise<void>;
-  /** Removes all rows of a user, and what belongs to them, in transactions of at most 250 rows. */
+  /** Removes all rows of a user, with their children, in transactions of at most 250 rows. */
   clear(userId: string): Promise<void>;
 }
 
 export interface StorageState {
-  /** For people: `database /var/lib/earshot/earshot.db`. No secrets. */
+  /** Description for people, without secrets: `database /var/lib/earshot/earshot.db`. */
   title: string;
-  /** The same for two storages exactly when they share their data. */
+  /** Equal for two storages if and only if they share their data. */
   id: string;
   /** Migrations that have not run yet. */
   due: number;
   isEmpty: boolean;
 }
 
-/** A table with all rows of all users. Its name and its columns are those of the `sql` plugin, in every storage. */
+/** Table with all rows of all users. In every storage, names of tables and columns are those of the `sql` plugin. */
 export interface Table {
   name: string;
-  /** The columns that tell its rows apart. */
+  /** Columns of the primary key. */
   key: readonly string[];
   count(): Promise<number>;
-  /** All rows, ordered by key (texts by their UTF-8 bytes), in batches that fit into memory. */
+  /** Yields all rows, ordered by key (texts by their UTF-8 bytes), in batches that fit into memory. */
   read(): AsyncIterable<Row[]>;
   write(rows: Row[]): Promise<void>;
-  /** The row as it will be read back: what this storage cannot hold is replaced. The same object when all stays. */
+  /** Returns the row as it will be read back, with values replaced that cannot be stored; the same object if unchanged. */
   storable(row: Row): Row;
-  /** The first column that a row lacks, has too much, or has with a value of the wrong type; null: it can be written. */
+  /** Returns the first column that is missing, unknown, or of the wrong type; null: the row can be written. */
   unfit(row: Record<string, unknown>): string | null;
 }
 
-/** Column → value, the same whatever the database. JSON is text. */
+/** Column → value, independent of the database. JSON is text. */
 export type Row = Readonly<Record<string, string | number | boolean | null>>;
 
 export interface Stores {
@@ -199,28 +199,28 @@ export interface UserStore {
     id: string,
     patch: Partial<Pick<User, 'signedOutAt' | 'name' | 'nameKey' | 'role' | 'disabledAt'>>,
   ): Promise<boolean>;
-  /** With everything that is the user's, apps with their installations included. Resolves to whether there was one. */
+  /** Removes a user with all data, including apps and their installations. Resolves to whether there was one. */
   remove(id: string): Promise<boolean>;
 }
 
-/** Counts that end: how often something was tried. */
+/** Counts of attempts, which expire. */
 export interface AttemptStore {
   /**
-   * Adds to the count of this key, in one step also where several processes do it; one that has ended begins anew, and
-   * ends at `until`. Resolves to what it is now, and when it ends.
+   * Adds to the count of this key, atomically across processes; an expired count starts again, and
+   * expires at `until`. Resolves to the count and its expiry.
    * @param now epoch ms
    */
   add(key: string, by: number, now: number, until: number): Promise<AttemptCount>;
-  /** Null: there is none, or it has ended. */
+  /** Null: there is none, or it has expired. */
   get(key: string, now: number): Promise<AttemptCount | null>;
   remove(key: string): Promise<void>;
-  /** Deletes all that have ended. */
+  /** Deletes expired counts. */
   prune(now: number): Promise<void>;
 }
 
 export interface AttemptCount {
   count: number;
-  /** Epoch ms; from then on there is none. */
+  /** Epoch ms of the expiry. */
   until: number;
 }
 
@@ -228,42 +228,42 @@ export interface KeyStore {
   insert(key: ApiKey): Promise<void>;
   get(userId: string, id: string): Promise<ApiKey | null>;
   /**
-   * A key, and whose it is: each request asks for both. One that was replaced or removed, by whichever process, is not
-   * found any more.
+   * Finds a key with its user, for each request. A key that was replaced or removed, by any process, is no longer
+   * found.
    */
   byHash(hash: string): Promise<{ key: ApiKey; user: User } | null>;
   /** Newest first, ties by id. */
   list(userId: string): Promise<ApiKey[]>;
-  /** Another secret for the same key. Resolves to whether there was one. */
+  /** Replaces the secret of a key. Resolves to whether the key exists. */
   replace(userId: string, id: string, secret: Pick<ApiKey, 'hash' | 'hint'>): Promise<boolean>;
-  /** Notes when keys were last used; an earlier time than the stored one is ignored. */
+  /** Stores when keys were last used; times before the stored one are ignored. */
   used(uses: { userId: string; id: string; at: number }[]): Promise<void>;
-  /** Resolves to whether there was one. */
+  /** Resolves to whether it existed. */
   remove(userId: string, id: string): Promise<boolean>;
 }
 
 /** Sign-ins of browsers and programs. */
 export interface SessionStore {
   insert(session: AccountSession): Promise<void>;
-  /** Each request with a session's token asks for it. */
+  /** Finds a session, for each request with its token. */
   get(userId: string, id: string): Promise<AccountSession | null>;
-  /** The last used first, ties by id. */
+  /** Last used first, ties by id. */
   list(userId: string): Promise<AccountSession[]>;
-  /** Resolves to whether there was one. */
+  /** Resolves to whether it existed. */
   update(
     userId: string,
     id: string,
     patch: Partial<Pick<AccountSession, 'lastUsedAt' | 'expiresAt'>>,
   ): Promise<boolean>;
-  /** Resolves to whether there was one. */
+  /** Resolves to whether it existed. */
   remove(userId: string, id: string): Promise<boolean>;
 }
 
 export interface GrantStore {
-  /** Leaves alone what is there. */
+  /** Inserts; existing rows stay. */
   give(grants: Grant[]): Promise<void>;
   has(userId: string, grantee: string, name: GrantName): Promise<boolean>;
-  /** All that it has. */
+  /** Removes all grants of a key. */
   removeOf(userId: string, grantee: string): Promise<void>;
 }
 
@@ -285,29 +285,29 @@ export interface ConversationFilter {
   categories?: string[];
   folderId?: string;
   source?: string;
-  /** A person who says something in it. */
+  /** Person who speaks in it. */
   personId?: string;
   /** Inclusive bounds of `createdAt`. */
   createdFrom?: number;
   createdTo?: number;
-  /** Inclusive bounds of `startedAt`: what has none is left out. */
+  /** Inclusive bounds of `startedAt`: rows without one are excluded. */
   startedFrom?: number;
   startedTo?: number;
   limit: number;
   offset: number;
 }
 
-/** Conversations that are over and not locked, or what belongs to them. */
+/** Finished conversations that are not locked, or their data. */
 export interface ExpiryFilter {
   /** Conversations that ended, or photos that were taken, before this instant. */
   before: number;
-  /** In this folder; null: in none of `otherThan`. */
+  /** Folder; null: any folder outside `otherThan`. */
   folderId: string | null;
   otherThan: string[];
   keepStarred: boolean;
 }
 
-/** Every field that may change after the row was made. */
+/** All fields that may change after the row was created. */
 export type ConversationPatch = Partial<Omit<Conversation, 'id' | 'userId' | 'createdAt'>>;
 
 export interface ConversationStore {
@@ -315,11 +315,11 @@ export interface ConversationStore {
   get(userId: string, id: string): Promise<Conversation | null>;
   /** `createdAt` descending, ties by id. */
   list(userId: string, filter: ConversationFilter): Promise<Conversation[]>;
-  /** The newest `in_progress` one of this source and device (null matches null). */
+  /** Returns the newest `in_progress` one of this source and device (null matches null). */
   findOpen(userId: string, source: string, deviceId: string | null): Promise<Conversation | null>;
   /**
-   * Changes the row if it is there, and, with `ifStatus`, still has that status. Resolves to whether it did:
-   * that is how one of two racers wins.
+   * Changes the row if it exists and, with `ifStatus`, has that status. Resolves to whether it did,
+   * so that one of several simultaneous changes succeeds.
    */
   update(
     userId: string,
@@ -327,21 +327,21 @@ export interface ConversationStore {
     patch: ConversationPatch,
     ifStatus?: ConversationStatus,
   ): Promise<boolean>;
-  /** With its segments. Its streams stay, and name a conversation that is not there. */
+  /** Removes it with its segments. Its streams stay, and name a missing conversation. */
   remove(userId: string, id: string): Promise<boolean>;
   /** Oldest first. */
   expired(userId: string, filter: ExpiryFilter, limit: number): Promise<Conversation[]>;
   countExpired(userId: string, filter: ExpiryFilter): Promise<number>;
-  /** All that are in one folder are in another one from now on. */
+  /** Moves all conversations of one folder to another. */
   refile(userId: string, fromFolder: string, toFolder: string | null): Promise<void>;
 }
 
 export interface SegmentStore {
-  /** Inserts, or replaces by id, all or nothing. Rejects with `not_found` when a conversation is not there (any more). */
+  /** Inserts, or replaces by id, all or nothing. Rejects with `not_found` if a conversation does not exist. */
   upsert(segments: Segment[]): Promise<void>;
   /**
-   * All of a conversation, or those from `since` on, are those of another one (or stay), so many seconds later; less than
-   * 0: earlier, where none begins or ends before 0. Times are whole milliseconds.
+   * Moves all segments, or those from `since` on, to another conversation (or the same), and shifts them by seconds.
+   * Less than 0 shifts them earlier, if none then begins before 0. Times are whole milliseconds.
    */
   move(
     userId: string,
@@ -358,16 +358,16 @@ export interface SegmentStore {
     limit: number,
   ): Promise<Segment[]>;
   get(userId: string, id: string): Promise<Segment | null>;
-  /** How many there are, and the length of their texts in bytes (UTF-8). */
+  /** Returns the number of segments, and the length of their texts in bytes (UTF-8). */
   size(userId: string, conversationId: string): Promise<TranscriptSize>;
-  /** The one with the largest `end`, or null: what the next piece may join. */
+  /** Returns the segment with the largest `end`, which the next piece may join; null: none. */
   last(userId: string, conversationId: string): Promise<Segment | null>;
   count(userId: string, conversationId: string): Promise<number>;
-  /** Nothing was said by this person any more; it was by another one, where that is given. */
+  /** Reassigns the segments of a person to another one, or to nobody. */
   forgetPerson(userId: string, personId: string, other?: string): Promise<void>;
   /** Lists segments of one speaker of a conversation by `start`, ties by id. */
   ofSpeaker(userId: string, conversationId: string, speakerId: number): Promise<Segment[]>;
-  /** Where its text still is this one. Resolves to whether it is. */
+  /** Stores a translation if the text is unchanged. Resolves to whether it is. */
   translated(
     userId: string,
     id: string,
@@ -379,11 +379,11 @@ export interface SegmentStore {
 export interface VoiceStore {
   /** Lists voices of a conversation; the one that changed last comes last, ties by `speakerId`. */
   list(userId: string, conversationId: string): Promise<Voice[]>;
-  /** Inserts, or replaces by conversation and speaker. Rejects with `not_found` when the conversation is not there. */
+  /** Inserts, or replaces by conversation and speaker. Rejects with `not_found` if the conversation does not exist. */
   put(voice: Voice): Promise<void>;
-  /** Nobody is known for the voices of this person any more. */
+  /** Removes this person from voices. */
   forgetPerson(userId: string, personId: string): Promise<void>;
-  /** Voices and samples of a person are another one's. */
+  /** Moves voices and samples of a person to another one. */
   movePerson(userId: string, from: string, to: string): Promise<void>;
   /**
    * Lists voices that one model has made a vector of, in conversations that began at `since` or later, by conversation
@@ -399,45 +399,45 @@ export interface VoiceStore {
   assignment(userId: string, id: string): Promise<VoiceAssignment | null>;
   /** Newest first, ties by id. */
   assignments(userId: string, limit: number): Promise<VoiceAssignment[]>;
-  /** Leaves alone what is there. Rejects with `not_found` when its assignment or conversation is not. */
+  /** Inserts; existing rows stay. Rejects with `not_found` if the assignment or conversation does not exist. */
   putChange(change: VoiceChange): Promise<void>;
   /** Lists the changes of one assignment, by conversation and speaker. */
   changes(userId: string, assignmentId: string): Promise<VoiceChange[]>;
-  /** Deletes assignments that were made before this instant (epoch ms), with their changes. */
+  /** Deletes assignments made before this instant (epoch ms), with their changes. */
   pruneAssignments(before: number): Promise<void>;
   /**
    * Lists samples of all people of this user, oldest first, of one model or of any. Deleting a person deletes their
    * samples.
    */
   samples(userId: string, space?: string): Promise<VoiceSample[]>;
-  /** Inserts, or replaces by id. Rejects with `not_found` when its person is not there. */
+  /** Inserts, or replaces by id. Rejects with `not_found` if its person does not exist. */
   putSample(sample: VoiceSample): Promise<void>;
-  /** Resolves to whether there was one. */
+  /** Resolves to whether it existed. */
   removeSample(userId: string, id: string): Promise<boolean>;
-  /** All that is kept of voices, samples too. */
+  /** Deletes all voice data, including samples. */
   forget(userId: string): Promise<void>;
 }
 
 export interface SpeechStore {
-  /** Null: the user has chosen nothing. */
+  /** Null: the user has no settings. */
   settings(userId: string): Promise<SpeechSettings | null>;
   putSettings(settings: SpeechSettings): Promise<void>;
 }
 
 export interface PrivacyStore {
-  /** Null: the user has chosen nothing. */
+  /** Null: the user has no settings. */
   listening(userId: string): Promise<ListeningSettings | null>;
   putListening(settings: ListeningSettings): Promise<void>;
-  /** Null: the user has chosen nothing. */
+  /** Null: the user has no settings. */
   retention(userId: string): Promise<RetentionSettings | null>;
   putRetention(settings: RetentionSettings): Promise<void>;
-  /** Entries of users that are gone are left out. */
+  /** Stores entries; those of deleted users are ignored. */
   addAccesses(entries: readonly AccessEntry[]): Promise<void>;
   /** Newest first (by id, which grows with time). */
   accesses(userId: string, page: { beforeId?: string | undefined; limit: number }): Promise<AccessEntry[]>;
-  /** At most `limit` whose last access was before. Resolves to how many. */
+  /** Deletes at most `limit` entries whose last access was before. Resolves to their number. */
   pruneAccesses(before: number, limit: number): Promise<number>;
-  /** At most `limit` of the oldest, of users who have more than `keep`. Resolves to how many. */
+  /** Deletes at most `limit` of the oldest entries of users with more than `keep`. Resolves to their number. */
   trimAccesses(keep: number, limit: number): Promise<number>;
   /** Ids of users with retention settings, in order, beginning behind `afterId` (null: at the first). */
   withRetention(afterId: string | null, limit: number): Promise<string[]>;
@@ -449,27 +449,27 @@ export interface TranscriptSize {
 }
 
 export interface RecordingStore {
-  /** Rejects with `conflict` when it is there. */
+  /** Rejects with `conflict` if it exists. */
   insert(recording: Recording): Promise<void>;
   get(userId: string, id: string): Promise<Recording | null>;
   /** Newest first, ties by id. */
   list(userId: string, page: { limit: number; offset: number }): Promise<Recording[]>;
-  /** How many are not over yet, and their bytes. */
+  /** Returns the number and bytes of unfinished recordings. */
   waiting(userId: string): Promise<{ recordings: number; bytes: number }>;
-  /** Resolves to whether it is there. */
+  /** Resolves to whether it exists. */
   update(
     userId: string,
     id: string,
     patch: Partial<Omit<Recording, 'id' | 'userId' | 'name' | 'bytes' | 'createdAt'>>,
   ): Promise<boolean>;
-  /** Resolves to whether there was one. */
+  /** Resolves to whether it existed. */
   remove(userId: string, id: string): Promise<boolean>;
-  /** Deletes those that were over before this instant (epoch ms). */
+  /** Deletes recordings that were finished before this instant (epoch ms). */
   prune(before: number): Promise<void>;
 }
 
 export interface PhotoStore {
-  /** Rejects with `not_found` when the conversation is not there (any more). */
+  /** Rejects with `not_found` if the conversation does not exist. */
   insert(photo: Photo): Promise<void>;
   get(userId: string, id: string): Promise<Photo | null>;
   /** Lists photos of one conversation by `takenAt`, ties by id. Deleting the conversation deletes them. */
@@ -479,28 +479,28 @@ export interface PhotoStore {
   count(userId: string, conversationId: string): Promise<number>;
   /** Sums the bytes of all files of a user. */
   bytes(userId: string): Promise<number>;
-  /** Resolves to whether it is there. */
+  /** Resolves to whether it exists. */
   update(userId: string, id: string, patch: Pick<Photo, 'description' | 'discarded'>): Promise<boolean>;
   /** Oldest first. */
   expired(userId: string, filter: ExpiryFilter, limit: number): Promise<Photo[]>;
   countExpired(userId: string, filter: ExpiryFilter): Promise<number>;
-  /** All of one conversation, or those from `since` on (`takenAt`), are another one's from now on. */
+  /** Moves all photos of a conversation, or those from `since` on (`takenAt`), to another one. */
   moveAll(userId: string, fromConversation: string, toConversation: string, since?: number): Promise<void>;
-  /** Resolves to whether there was one. */
+  /** Resolves to whether it existed. */
   remove(userId: string, id: string): Promise<boolean>;
 }
 
-/** They go with their conversation. */
+/** Marks, which are removed with their conversation. */
 export interface MarkStore {
-  /** Rejects with `conflict` when this user has one of this id, with `not_found` when the conversation is not there. */
+  /** Rejects with `conflict` if this user has one with this id, with `not_found` if the conversation does not exist. */
   insert(mark: Mark): Promise<void>;
   get(userId: string, id: string): Promise<Mark | null>;
   /** Lists marks of one conversation by `at`, ties by id. */
   list(userId: string, conversationId: string, limit: number): Promise<Mark[]>;
   count(userId: string, conversationId: string): Promise<number>;
-  /** All of one conversation, or those from `since` on (`at`), are another one's from now on. */
+  /** Moves all marks of a conversation, or those from `since` on (`at`), to another one. */
   moveAll(userId: string, fromConversation: string, toConversation: string, since?: number): Promise<void>;
-  /** Resolves to whether there was one. */
+  /** Resolves to whether it existed. */
   remove(userId: string, id: string): Promise<boolean>;
 }
 
@@ -526,44 +526,45 @@ export interface StreamStore {
   insert(stream: Stream): Promise<void>;
   byClientStream(userId: string, clientStream: string, channel: number): Promise<Stream | null>;
   get(userId: string, id: string): Promise<Stream | null>;
-  /** All that this user has. */
+  /** Lists the ids of all streams of a user. */
   ids(userId: string): Promise<string[]>;
-  /** Moves it on; a `through` below the stored one is ignored (resolves false). */
+  /** Advances it; a `through` below the stored one is ignored (resolves to false). */
   advance(userId: string, id: string, progress: StreamProgress): Promise<boolean>;
-  /** Updates fields that a later connection, or its first sample, sets anew. */
+  /** Updates fields that a later connection, or its first sample, changes. */
   update(
     userId: string,
     id: string,
     patch: Partial<Pick<Stream, 'conversationId' | 'anchorAt' | 'codec' | 'setup'>>,
   ): Promise<void>;
-  /** All of one conversation go on in another one. */
+  /** Moves all streams of a conversation to another one. */
   moveAll(userId: string, fromConversation: string, toConversation: string): Promise<void>;
 }
 
-/** Ids that are derived from what a client calls its own. One that was taken stays so: what it stood for may be gone. */
+/** Ids derived from ids of clients. A claimed id stays claimed, even if its row was deleted. */
 export interface ClaimStore {
   /**
-   * Resolves to whether it was free. Of racers, one wins; the others go on when what it stored with it can be read.
+   * Resolves to whether the id was free. One of several simultaneous calls succeeds; the others resolve once the data of
+   * that one can be read.
    * @param at epoch ms
    */
   take(userId: string, id: string, at: number): Promise<boolean>;
 }
 
 export interface FolderStore {
-  /** Leaves alone what is there: a folder of that id, or a system folder of that name where it is to be one. */
+  /** Inserts, unless a folder with the id exists, or a system folder with the name of a new system folder. */
   insertMissing(folders: Folder[]): Promise<void>;
   get(userId: string, id: string): Promise<Folder | null>;
   /** By `order`, ties by id. */
   list(userId: string): Promise<Folder[]>;
-  /** How many conversations that are not discarded are in each; one with none may be absent. */
+  /** Counts conversations by folder, without discarded ones; empty folders may be absent. */
   counts(userId: string): Promise<Map<string, number>>;
-  /** Resolves to whether it is there. */
+  /** Resolves to whether it exists. */
   update(
     userId: string,
     id: string,
     patch: Partial<Pick<Folder, 'name' | 'description' | 'color' | 'icon' | 'updatedAt'>>,
   ): Promise<boolean>;
-  /** Resolves to whether it was there. Its conversations stay, and name a folder that is not there. */
+  /** Resolves to whether it existed. Its conversations stay, and name a missing folder. */
   remove(userId: string, id: string): Promise<boolean>;
 }
 
@@ -572,33 +573,33 @@ export interface PersonStore {
   get(userId: string, id: string): Promise<Person | null>;
   /** `createdAt` ascending, ties by id. */
   list(userId: string): Promise<Person[]>;
-  /** Resolves to whether there is one. */
+  /** Resolves to whether it exists. */
   rename(userId: string, id: string, name: string): Promise<boolean>;
-  /** Resolves to whether there was one. */
+  /** Resolves to whether it existed. */
   remove(userId: string, id: string): Promise<boolean>;
-  /** Removes those of these ids whom no segment and no voice names. At most 1000 ids. */
+  /** Removes the people among these ids whom no segment and no voice names. At most 1000 ids. */
   removeUnnamed(userId: string, ids: string[]): Promise<void>;
 }
 
-/** Runs that took in what users had elsewhere, and what each of them stored. */
+/** Imports from other products, and the items that each of them stored. */
 export interface ForeignImportStore {
   insert(run: ForeignImport): Promise<void>;
   get(userId: string, id: string): Promise<ForeignImport | null>;
-  /** The newest first. */
+  /** Newest first. */
   list(userId: string, limit: number): Promise<ForeignImport[]>;
-  /** Resolves to whether it is there. */
+  /** Resolves to whether it exists. */
   update(
     userId: string,
     id: string,
     patch: Partial<Pick<ForeignImport, 'state' | 'counts' | 'endedAt'>>,
   ): Promise<boolean>;
-  /** Assigns items that an earlier run stored to this one. Rejects with `not_found` when the run is not there. */
+  /** Assigns items of an earlier import to this one. Rejects with `not_found` if the import does not exist. */
   note(items: ForeignItem[]): Promise<void>;
-  /** Whether an import has stored this, and was not undone. */
+  /** Tells whether an import has stored this item and was not undone. */
   has(userId: string, id: string): Promise<boolean>;
-  /** By id, in no other order. */
+  /** Ordered by id. */
   items(userId: string, importId: string, limit: number): Promise<ForeignItem[]>;
-  /** Ids that are not there are no error. At most 1000. */
+  /** Missing ids are no error. At most 1000. */
   forget(userId: string, ids: string[]): Promise<void>;
 }
 
@@ -609,14 +610,14 @@ export interface ActionItemFilter {
   /** Inclusive bounds of `createdAt`. */
   createdFrom?: number | undefined;
   createdTo?: number | undefined;
-  /** Likewise of `dueAt`: what has none is left out. */
+  /** Inclusive bounds of `dueAt`: rows without one are excluded. */
   dueFrom?: number | undefined;
   dueTo?: number | undefined;
   limit: number;
   offset: number;
 }
 
-/** Every field that may change after the row was made. */
+/** All fields that may change after the row was created. */
 export type ActionItemPatch = Partial<Omit<ActionItem, 'id' | 'userId' | 'createdAt'>>;
 
 export interface ActionItemStore {
@@ -624,15 +625,15 @@ export interface ActionItemStore {
   insert(items: ActionItem[]): Promise<void>;
   get(userId: string, id: string): Promise<ActionItem | null>;
   /**
-   * Open before done; inside each first those with a due date, by it; then the newest first, ties by id. Asked for
-   * with `locked`, the rows come from an index in this order: nothing is sorted.
+   * Lists open ones before done ones; within each by due date, then without one newest first, ties by id. If requested
+   * with `locked`, an index provides this order, without sorting.
    */
   list(userId: string, filter: ActionItemFilter): Promise<ActionItem[]>;
-  /** Changes these fields and no other. Resolves to whether it is there. */
+  /** Changes these fields alone. Resolves to whether it exists. */
   update(userId: string, id: string, patch: ActionItemPatch): Promise<boolean>;
-  /** Resolves to whether there was one. */
+  /** Resolves to whether it existed. */
   remove(userId: string, id: string): Promise<boolean>;
-  /** All of one conversation belong to another one from now on, or to none. */
+  /** Moves all tasks of a conversation to another one, or to none. */
   moveAll(userId: string, fromConversation: string, toConversation: string | null): Promise<void>;
 }
 
@@ -643,11 +644,11 @@ export interface MemoryFilter {
   offset: number;
 }
 
-/** Every field that may change after the row was made. */
+/** All fields that may change after the row was created. */
 export type MemoryPatch = Partial<Omit<Memory, 'id' | 'userId' | 'createdAt' | 'manuallyAdded'>>;
 
 export interface MemoryStore {
-  /** All or nothing. Rejects with `conflict` when an id is taken. */
+  /** Inserts all or nothing. Rejects with `conflict` if an id is taken. */
   insert(memories: Memory[]): Promise<void>;
   get(userId: string, id: string): Promise<Memory | null>;
   /** Finds memories by id, locked ones too, in no particular order. At most 1000 ids. */
@@ -658,36 +659,36 @@ export interface MemoryStore {
   page(userId: string, afterId: string | null, limit: number): Promise<Memory[]>;
   /** Lists memories of this topic, locked ones too, oldest first. */
   ofTopic(userId: string, topic: string): Promise<Memory[]>;
-  /** Changes these fields alone. Resolves to whether it is there. */
+  /** Changes these fields alone. Resolves to whether it exists. */
   update(userId: string, id: string, patch: MemoryPatch): Promise<boolean>;
-  /** Resolves to whether it was there. */
+  /** Resolves to whether it existed. */
   remove(userId: string, id: string): Promise<boolean>;
   /**
-   * Ids of memories that share words with the text, best first (BM25, or what comes close to it), without locked ones.
-   * The text may be anything; words that say nothing may be left out. Upper and lower case are one, and so are letters with and without accents.
+   * Returns ids of memories that share words with the text, best first (BM25 or similar), without locked ones.
+   * The text may be anything; stop words may be ignored. Case and accents are ignored.
    */
   match(userId: string, text: string, limit: number): Promise<string[]>;
 }
 
 export interface ForgottenMemoryStore {
   insert(forgotten: ForgottenMemory): Promise<void>;
-  /** The newest first. */
+  /** Newest first. */
   list(userId: string, limit: number): Promise<ForgottenMemory[]>;
-  /** Ids that are not there are no error. */
+  /** Missing ids are no error. */
   remove(userId: string, ids: string[]): Promise<void>;
 }
 
 /** Queue of memories whose vectors are missing or outdated. */
 export interface EmbeddingStore {
-  /** Notes changes; a later one of the same memory takes the place of an earlier one. */
+  /** Stores changes; a later one replaces an earlier one of the same memory. */
   note(changes: MemoryChange[]): Promise<void>;
-  /** In no order. */
+  /** Unordered. */
   changes(userId: string, limit: number): Promise<MemoryChange[]>;
-  /** Forgets changes, but for those of memories that have changed again. */
+  /** Deletes changes, except of memories that have changed again. */
   settle(changes: MemoryChange[]): Promise<void>;
   get(userId: string): Promise<Embedding | null>;
   put(embedding: Embedding): Promise<void>;
-  /** At most `limit` users that have changes, or memories and not all of them in this space; by id, after `afterId`. */
+  /** Lists at most `limit` users with changes, or with memories missing from this space, by id, after `afterId`. */
   behind(space: string, afterId: string | null, limit: number): Promise<string[]>;
 }
 
@@ -696,34 +697,34 @@ export interface GoalStore {
   get(userId: string, id: string): Promise<Goal | null>;
   /** `createdAt` descending, ties by id. `active`: neither paused nor reached. */
   list(userId: string, filter: { active: boolean; limit: number; offset?: number }): Promise<Goal[]>;
-  /** Changes these fields and no other. Resolves to whether it is there. */
+  /** Changes these fields alone. Resolves to whether it exists. */
   update(
     userId: string,
     id: string,
     patch: Partial<Omit<Goal, 'id' | 'userId' | 'createdAt'>>,
   ): Promise<boolean>;
-  /** With its progress and its suggestions. Resolves to whether there was one. */
+  /** Removes it with its progress and suggestions. Resolves to whether it existed. */
   remove(userId: string, id: string): Promise<boolean>;
-  /** Stores the value of a day, over what that day has. Rejects with `not_found` when the goal is not there. */
+  /** Stores or replaces the value of a day. Rejects with `not_found` if the goal does not exist. */
   record(progress: GoalProgress): Promise<void>;
   /** Lists progress from `fromDay` on, by day. */
   progress(userId: string, goalId: string, fromDay: number): Promise<GoalProgress[]>;
-  /** Forgets what is from before this day. */
+  /** Deletes progress before this day. */
   forgetProgress(userId: string, goalId: string, beforeDay: number): Promise<void>;
 }
 
-/** They go with their goal, and with their conversation. */
+/** Suggestions, which are removed with their goal and with their conversation. */
 export interface GoalSuggestionStore {
-  /** Rejects with `conflict` when this user has one of this id, with `not_found` without its goal or conversation. */
+  /** Rejects with `conflict` if this user has one with this id, with `not_found` without its goal or conversation. */
   insert(suggestion: GoalSuggestion): Promise<void>;
   get(userId: string, id: string): Promise<GoalSuggestion | null>;
   /** Unanswered ones, `createdAt` descending, ties by id. */
   open(userId: string, limit: number): Promise<GoalSuggestion[]>;
-  /** Whatever their state, by id. */
+  /** Lists suggestions of any state, by id. */
   ofConversation(userId: string, conversationId: string, limit: number): Promise<GoalSuggestion[]>;
   /**
-   * Changes these fields and no other. Resolves to whether it is there.
-   * @param from only while it is in this state
+   * Changes these fields alone. Resolves to whether it exists.
+   * @param from required present state
    */
   update(
     userId: string,
@@ -733,24 +734,24 @@ export interface GoalSuggestionStore {
     >,
     from?: GoalSuggestionState,
   ): Promise<boolean>;
-  /** Resolves to whether there was one. */
+  /** Resolves to whether it existed. */
   remove(userId: string, id: string): Promise<boolean>;
 }
 
-/** The forms of summaries, and the language of them. */
+/** Summary templates, and the language of summaries. */
 export interface SummaryStore {
-  /** Rejects with `conflict` when this user has one of this id. */
+  /** Rejects with `conflict` if this user has one with this id. */
   insert(template: SummaryTemplate): Promise<void>;
   get(userId: string, id: string): Promise<SummaryTemplate | null>;
   /** Oldest first, ties by id. */
   list(userId: string): Promise<SummaryTemplate[]>;
-  /** Resolves to whether it is there. */
+  /** Resolves to whether it exists. */
   update(
     userId: string,
     id: string,
     patch: Partial<Omit<SummaryTemplate, 'id' | 'userId' | 'createdAt'>>,
   ): Promise<boolean>;
-  /** Resolves to whether there was one. */
+  /** Resolves to whether it existed. */
   remove(userId: string, id: string): Promise<boolean>;
   /** Null: this user has chosen nothing yet. */
   settings(userId: string): Promise<SummarySettings | null>;
@@ -764,7 +765,7 @@ export interface CalendarLinkStore {
   get(userId: string): Promise<CalendarLink | null>;
   /** A link, and whose it is. One that was replaced or removed is not found any more. */
   byHash(hash: string): Promise<{ link: CalendarLink; user: User } | null>;
-  /** Resolves to whether there was one. */
+  /** Resolves to whether it existed. */
   remove(userId: string): Promise<boolean>;
 }
 
@@ -776,7 +777,7 @@ export interface DeviceStore {
   list(userId: string): Promise<Device[]>;
   /** Lists at most `limit` devices of all users that appear connected and were not reported since `before`. */
   silent(before: number, limit: number): Promise<Device[]>;
-  /** Resolves to whether there was one. */
+  /** Resolves to whether it existed. */
   remove(userId: string, id: string): Promise<boolean>;
 }
 
@@ -811,12 +812,12 @@ export interface Passage {
 
 /** Chats about what was said: sessions, and the messages in each. */
 export interface ChatStore {
-  /** Rejects with `conflict` when this user has one of this id. */
+  /** Rejects with `conflict` if this user has one with this id. */
   insertSession(session: ChatSession): Promise<void>;
   session(userId: string, id: string): Promise<ChatSession | null>;
   /** `updatedAt` descending, ties by id, descending too. */
   sessions(userId: string, page: { limit: number; offset: number }): Promise<ChatSession[]>;
-  /** Resolves to whether it is there. */
+  /** Resolves to whether it exists. */
   updateSession(
     userId: string,
     id: string,
@@ -896,7 +897,7 @@ export interface AppStore {
   keyByHash(hash: string): Promise<AppKey | null>;
   /** Newest first. */
   keys(userId: string, appId: string): Promise<AppKey[]>;
-  /** Resolves to whether there was one. */
+  /** Resolves to whether it existed. */
   removeKey(userId: string, appId: string, id: string): Promise<boolean>;
 }
 
@@ -1013,7 +1014,7 @@ export interface ChannelAddressStore {
     id: string,
     patch: Partial<Pick<ChannelAddress, 'label' | 'address' | 'enabled' | 'offReason' | 'failingSince'>>,
   ): Promise<boolean>;
-  /** Resolves to whether there was one. */
+  /** Resolves to whether it existed. */
   remove(userId: string, id: string): Promise<boolean>;
 }
 
