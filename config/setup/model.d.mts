@@ -20,6 +20,7 @@ export interface Model {
 
 export function modelDirectory(dataDir: string, name: string, model: Model): string;
 export function isLanguageModel(model: Model): boolean;
+export function recognisesSpeech(model: Model): boolean;
 export function sizeOfModel(model: Model): number;
 export function isComplete(model: Model, directory: string): Promise<boolean>;
 export function fetchModel(options: {

@@ -8,9 +8,13 @@ export function modelDirectory(dataDir, name, model) {
   return join(dataDir, 'plugins', model.plugin, name);
 }
 
-/** Otherwise it recognises speech. */
 export function isLanguageModel(model) {
   return model.kind === 'instruct';
+}
+
+/** Tells whether a model recognises speech: it is neither a language model nor one for voices. */
+export function recognisesSpeech(model) {
+  return !isLanguageModel(model) && model.kind !== 'embedding';
 }
 
 export function sizeOfModel(model) {

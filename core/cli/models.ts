@@ -8,6 +8,7 @@ import {
   type Model,
   megabytes,
   modelDirectory,
+  recognisesSpeech,
   removeModel,
   sizeOfModel,
 } from '../../config/setup/model.mjs';
@@ -86,7 +87,10 @@ function tell(entries: readonly ModelEntry[], catalogue: Catalogue): string {
   const machine = thisMachine();
   const proposal = proposalFor(catalogue, machine);
   return [
-    table([...HEADINGS, 'licence', ''], entries.map(rowOf)),
+    table(
+      [...HEADINGS, 'licence', ''],
+      entries.map(entry => rowOf(entry, catalogue.models[entry.name])),
+    ),
     '',
     'Text comes live, or after each utterance. *: with capitals and punctuation. Memory and cores are for planning, not measured.',
     ...(catalogue.sources ? [`Wrong words: ${catalogue.sources.wordErrors}`] : []),
@@ -94,14 +98,15 @@ function tell(entries: readonly ModelEntry[], catalogue: Catalogue): string {
   ].join('\n');
 }
 
-function rowOf(entry: ModelEntry): string[] {
-  const { wordErrors, live, punctuation } = entry;
+function rowOf(entry: ModelEntry, model: Model | undefined): string[] {
+  const isRecogniser = model !== undefined && recognisesSpeech(model);
+  const [textComes, wrongWords] = isRecogniser ? recognitionOf(entry) : ['–', '–'];
   return [
     entry.name,
     entry.plugin,
-    `${live ? 'live' : 'after'}${punctuation ? '*' : ''}`,
+    textComes,
     languagesOf(entry.languages),
-    wordErrors === null ? 'unknown' : `${wordErrors} %`,
+    wrongWords,
     `${megabytes(entry.bytes)} MB`,
     `${megabytes(entry.memoryBytes)} MB`,
     String(entry.cores),
@@ -110,7 +115,16 @@ function rowOf(entry: ModelEntry): string[] {
   ];
 }
 
-/** As many as there is room for. */
+function recognitionOf({
+  wordErrors,
+  live,
+  punctuation,
+}: ModelEntry): [textComes: string, wrongWords: string] {
+  const wrongWords = wordErrors === null ? 'unknown' : `${wordErrors} %`;
+  return [`${live ? 'live' : 'after'}${punctuation ? '*' : ''}`, wrongWords];
+}
+
+/** Longer lists are shown as a number. */
 const LANGUAGES_SHOWN = 6;
 
 function languagesOf(languages: readonly string[]): string {

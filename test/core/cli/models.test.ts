@@ -33,6 +33,7 @@ async function checkout(origin: string, size = BYTES.length) {
   const models = {
     'whisper-small': { ...model, wordErrors: 8.59 },
     'sherpa-tiny': { ...sherpa, live: true, punctuation: true },
+    'chat-small': { ...model, plugin: 'llama', kind: 'instruct' },
     'sherpa-large': { ...sherpa, live: false, files: { ...files, tokens } },
   };
   const defaults = { whisper: 'whisper-base', 'sherpa-onnx': 'sherpa-tiny' };
@@ -71,7 +72,7 @@ test.serial('a model is fetched, listed as installed, and removed', async t => {
   t.true(BYTES.equals(await readFile(file)));
   t.regex(
     (await models('list')).stdout,
-    /^NAME .*\nwhisper-small +whisper +after +multi +8\.59 % +3 MB +206 MB +1 +MIT +installed\nsherpa-tiny +sherpa-onnx +live\* +multi +unknown +3 MB +206 MB +1 +MIT +default\n/,
+    /^NAME .*\nwhisper-small +whisper +after +multi +8\.59 % +3 MB +206 MB +1 +MIT +installed\nsherpa-tiny +sherpa-onnx +live\* +multi +unknown +3 MB +206 MB +1 +MIT +default\nchat-small +llama +– +multi +– +3 MB/,
   );
   const again = await models('pull', 'whisper-small', '--json');
   t.like(JSON.parse(again.stdout), { name: 'whisper-small', plugin: 'whisper', bytes: BYTES.length });
