@@ -63,21 +63,26 @@ export const ConfigSchema = z.strictObject({
     .url({ protocol: /^https?$/, error: 'must be an address such as https://earshot.example' })
     .transform(url => url.replace(/(?<!\/)\/+$/, ''))
     .optional()
-    .describe('Under which everyone reaches this server, for links in notifications; absent: they have none'),
+    .describe(
+      'Address under which users reach this server, for links in notifications; absent: they have none',
+    ),
   dataDir: z
     .string()
     .min(1)
     .default('./data')
     .describe(
-      'Where the database, keys and models live; relative to the directory that Earshot is started in',
+      'Directory of the database, keys and models; relative to the directory that Earshot is started in',
     ),
   log: z
     .strictObject({
       level: z
         .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
         .default('info')
-        .describe('Least level to print'),
-      format: z.enum(['pretty', 'json']).default('pretty').describe('For people, or one JSON object a line'),
+        .describe('Lowest level to print'),
+      format: z
+        .enum(['pretty', 'json'])
+        .default('pretty')
+        .describe('pretty for people, or json: one object per line'),
       file: z
         .string()
         .min(1)
@@ -89,8 +94,8 @@ export const ConfigSchema = z.strictObject({
         .min(64 * 1024)
         .max(GiB)
         .default(10 * MiB)
-        .describe('Size from which the file is renamed to FILE.1, and a new one begun'),
-      keep: z.number().int().min(1).max(100).default(5).describe('Renamed files that stay'),
+        .describe('Size from which the file is renamed to FILE.1, and a new one is started'),
+      keep: z.number().int().min(1).max(100).default(5).describe('Number of renamed files to keep'),
     })
     .prefault({}),
   account: z
@@ -99,7 +104,7 @@ export const ConfigSchema = z.strictObject({
     .min(1)
     .max(100)
     .default('owner')
-    .describe('Name of the account made on the first start'),
+    .describe('Name of the account that the first start creates'),
   storage: z
     .string()
     .min(1)
@@ -118,7 +123,7 @@ export const ConfigSchema = z.strictObject({
     )
     .default(['sherpa-onnx', 'pocketsphinx'])
     .describe(
-      'Speech recognisers, the preferred one first; one that works and has the language serves. Or two passes: { live: NAME, final: NAME }',
+      'Speech recognisers in order of preference: the first one that works and has the language is used. Or two passes: { live: NAME, final: NAME }',
     ),
   identity: z
     .array(z.string())
@@ -129,15 +134,13 @@ export const ConfigSchema = z.strictObject({
     .string()
     .min(1)
     .default('words')
-    .describe(
-      'What turns texts into vectors, for search by meaning: words (offline), openai-embedder, or a plugin',
-    ),
+    .describe('Embedding model for search by meaning: words (offline), openai-embedder, or a plugin'),
   vectors: z
     .string()
     .min(1)
     .default('sqlite-vectors')
     .describe(
-      'Where vectors are kept and searched: sqlite-vectors (a file of its own), qdrant, or a plugin of your own',
+      'Index for search by meaning: sqlite-vectors (a separate file), qdrant, or a plugin of your own',
     ),
   llm: z
     .array(z.string())
@@ -150,33 +153,31 @@ export const ConfigSchema = z.strictObject({
     .min(1)
     .default(['llm-understanding', 'plain-understanding'])
     .describe(
-      'What makes title, overview, tasks, events and memories of a conversation, in order of preference: llm-understanding (where llm names a model), plain-understanding (offline), or plugins of your own',
+      'Plugins that make title, overview, tasks, events and memories of a conversation, in order of preference: llm-understanding (where llm names a model), plain-understanding (offline), or plugins of your own',
     ),
   speakers: z
     .array(z.string())
     .default([])
     .describe(
-      'What tells voices apart, in order of preference, the first that works: sherpa-speakers, or plugins of your own; none: no voice print is ever made',
+      'Plugins that separate voices, in order of preference: sherpa-speakers, or plugins of your own; none: no voice print is ever made',
     ),
   translator: z
     .array(z.string())
     .default([])
     .describe(
-      'What translates speech for users who chose a language, in order of preference: libretranslate, deepl, llm-translator (where llm names a model), or plugins of your own; none: nothing is translated',
+      'Plugins that translate speech for users who chose a language, in order of preference: libretranslate, deepl, llm-translator (where llm names a model), or plugins of your own; none: nothing is translated',
     ),
   sources: z
     .array(
       z.string().regex(/^[a-z][a-z0-9_]{0,49}$/, 'must be small letters, digits and _, such as kitchen_mic'),
     )
     .default([])
-    .describe(
-      'Where conversations may come from besides the sources that are known: values of `source`, such as kitchen_mic',
-    ),
+    .describe('Further values of `source` that conversations may have, such as kitchen_mic'),
   notify: z
     .array(z.string())
     .default(['ntfy', 'gotify', 'apprise', 'web-push', 'webhook', 'log'])
     .describe(
-      'Where notifications can go, each user chooses among these; email and mqtt too, once they are set up, or plugins of your own',
+      'Notification channels that users may choose from; also email and mqtt, once they are set up, or plugins of your own',
     ),
   listen: z
     .strictObject({
@@ -185,20 +186,20 @@ export const ConfigSchema = z.strictObject({
         .int()
         .min(100)
         .default(90_000)
-        .describe('A socket without any message is closed after this'),
+        .describe('Time after which a socket without messages is closed'),
       heartbeatMs: z
         .number()
         .int()
         .min(50)
         .default(10_000)
-        .describe('Between WebSocket pings; two missed pongs close'),
+        .describe('Interval between WebSocket pings; two missed pongs close the socket'),
       maxQueuedBytes: z
         .number()
         .int()
         .min(64 * 1024)
         .default(4 * MiB)
         .describe(
-          'Unread messages that one stream may hold in memory, and speech that waits for a recogniser; past it the socket is paused, or the speech stays on disk',
+          'Unread messages, and speech that waits for a recogniser, that one stream may hold in memory; beyond it the socket is paused, or the speech stays on disk',
         ),
       spool: z
         .strictObject({
@@ -219,7 +220,7 @@ export const ConfigSchema = z.strictObject({
             .int()
             .min(0)
             .default(256 * MiB)
-            .describe('Free space on the disk below which no stream may begin or go on'),
+            .describe('Free space on the disk below which no stream may start or continue'),
         })
         .prefault({}),
       maxUntranscribedMs: z
@@ -227,23 +228,23 @@ export const ConfigSchema = z.strictObject({
         .int()
         .min(1000)
         .default(6 * 3600 * 1000)
-        .describe('A conversation is kept open at most so long for text that no recogniser gives'),
+        .describe('Longest time that a conversation is kept open for missing text'),
       maxUnsentBytes: z
         .number()
         .int()
         .min(64 * 1024)
         .default(5 * MiB)
         .describe(
-          'Answers that a slow reader may leave unread, beside the largest, before it is closed with 1008',
+          'Messages that a slow client may leave unread, in addition to the largest, before it is closed with 1008',
         ),
       maxUnsentTotalBytes: z
         .number()
         .int()
         .min(MiB)
         .default(64 * MiB)
-        .describe('The same of all sockets; past it the slowest reader is cut off'),
+        .describe('The same of all sockets; beyond it the slowest client is disconnected'),
       maxConnectionsPerUser: z.number().int().min(1).default(50).describe('Live sockets of one account'),
-      maxConnections: z.number().int().min(1).default(1000).describe('Live sockets in all'),
+      maxConnections: z.number().int().min(1).default(1000).describe('Live sockets in total'),
     })
     .prefault({}),
   photos: z
@@ -253,15 +254,18 @@ export const ConfigSchema = z.strictObject({
         .int()
         .min(0)
         .default(5 * GiB)
-        .describe('Photos that one account may keep on disk; past it no more are taken'),
+        .describe('Photos that one account may keep on disk; beyond it new ones are refused'),
     })
     .prefault({}),
   rateLimits: z
     .strictObject({
-      enabled: z.boolean().default(true).describe('false: nothing is limited, and no answer tells of limits'),
+      enabled: z
+        .boolean()
+        .default(true)
+        .describe('false: nothing is limited, and responses do not state limits'),
       read: perMinute(600).describe('Requests that read'),
       write: perMinute(300).describe('Requests that create, change or delete'),
-      batch: perMinute(60).describe('Requests that create many at once'),
+      batch: perMinute(60).describe('Requests that create several rows'),
       transcript: perMinute(120).describe('Requests that read conversations with their transcripts'),
       search: perMinute(120).describe('Requests that search'),
       notification: z
@@ -272,7 +276,7 @@ export const ConfigSchema = z.strictObject({
         .default(10)
         .describe('Notifications that one app may send to one user in an hour'),
       failed: perMinute(120).describe(
-        'Requests from one address whose credential is missing or wrong; a right one from there always passes',
+        'Requests from one address with a missing or wrong credential; valid ones from there always pass',
       ),
     })
     .prefault({}),
@@ -287,24 +291,19 @@ export const ConfigSchema = z.strictObject({
         )
         .default([])
         .describe(
-          'Hosts that may be asked by http, and that may be at private addresses: names, addresses, either with :port, or networks such as 192.168.1.0/24',
+          'Hosts that may be called by http, and at private addresses: names, addresses, either with :port, or networks such as 192.168.1.0/24',
         ),
-      logDays: z
-        .int()
-        .min(1)
-        .max(3650)
-        .default(30)
-        .describe('Days that what was delivered, or could not be, stays in the log'),
+      logDays: z.int().min(1).max(3650).default(30).describe('Days that deliveries stay in the log'),
     })
     .prefault({}),
   backup: z
     .strictObject({
-      enabled: z.boolean().default(true).describe('A backup each day, by the server itself'),
+      enabled: z.boolean().default(true).describe('Whether the server makes a daily backup'),
       directory: z
         .string()
         .min(1)
         .optional()
-        .describe('Where backups go, best on another disk; absent: backups/ in the data directory'),
+        .describe('Directory for backups, best on another disk; absent: backups/ in the data directory'),
       keepDaily: z.int().min(1).max(1000).default(7).describe('Days of which the newest backup stays'),
       keepWeekly: z.int().min(0).max(1000).default(4).describe('Weeks of which the newest backup stays'),
       keepMonthly: z.int().min(0).max(1000).default(12).describe('Months of which the newest backup stays'),
@@ -314,12 +313,12 @@ export const ConfigSchema = z.strictObject({
         .default([])
         .describe('age public keys for which backups are encrypted; earshot backup key makes one'),
       command: program().describe(
-        'Program with arguments that takes each daily backup elsewhere: at its standard input, or as the file {file}; {name} stands for its name',
+        'Program with arguments that copies each daily backup elsewhere: from its standard input, or from the file {file}; {name} stands for its name',
       ),
       listCommand: program().describe('Program that prints the names of the backups that `command` keeps'),
       removeCommand: program().describe('Program that deletes the backup {name} there'),
       readCommand: program().describe(
-        'Program that prints the bytes of the backup {name}; with it each copy is checked',
+        'Program that prints the bytes of the backup {name}, with which each copy is checked',
       ),
       s3: z
         .strictObject({
@@ -351,7 +350,7 @@ export const ConfigSchema = z.strictObject({
           pathStyle: z
             .boolean()
             .default(true)
-            .describe('false: the bucket stands before the host of the address instead of in its path'),
+            .describe('false: the bucket is part of the host name, not of the path'),
           accessKeyId: z.string().min(1).max(500).optional().describe('Name of the access key'),
           secretAccessKey: z
             .string()
@@ -372,12 +371,14 @@ export const ConfigSchema = z.strictObject({
           error: 'must be an address such as https://earshot.example/updates.json',
         })
         .optional()
-        .describe('Where a signed list of versions is, which the server then asks for daily; absent: never'),
+        .describe(
+          'Address of a signed list of versions, which the server then requests daily; absent: never',
+        ),
       publicKey: z
         .string()
         .regex(/^[A-Za-z0-9+/]{43}=$/, 'must be an ed25519 key of 32 bytes in Base64')
         .optional()
-        .describe('Public key of those who sign that list; without it nothing is asked'),
+        .describe('Public key for the signature of that list; without it nothing is requested'),
     })
     .prefault({}),
   cors: z
@@ -389,7 +390,7 @@ export const ConfigSchema = z.strictObject({
             .refine(isOrigin, "must be an origin such as https://app.example.org, without a path, or '*'"),
         )
         .default([])
-        .describe("Pages whose scripts may use the interface from a browser, by their origins; '*': all"),
+        .describe("Origins of web pages whose scripts may use the interface; '*': all"),
     })
     .prefault({}),
   notifications: z
@@ -405,26 +406,19 @@ export const ConfigSchema = z.strictObject({
         .min(0)
         .max(1000)
         .default(20)
-        .describe(
-          'Notifications of one app that are sent to one user in an hour; the inbox keeps the others',
-        ),
+        .describe('Notifications of one app that are sent to one user in an hour; others stay in the inbox'),
       daySummaryAt: z
         .string()
         .regex(/^(([01]\d|2[0-3]):[0-5]\d)?$/, "must be a time of day such as '22:00', or ''")
         .default('22:00')
-        .describe("When a user's day is summed up, in their time zone, where they chose nothing; '': never"),
+        .describe("Default time of the day summary, in the user's time zone; '': never"),
       minFreeBytes: z
         .number()
         .int()
         .min(0)
         .default(GiB)
-        .describe('Free space on the disk below which operators are told; 0: never'),
-      keepDays: z
-        .number()
-        .int()
-        .min(1)
-        .default(365)
-        .describe('Days after which what is in an inbox is forgotten'),
+        .describe('Free space on the disk below which operators are notified; 0: never'),
+      keepDays: z.number().int().min(1).default(365).describe('Days that notifications stay in an inbox'),
     })
     .prefault({}),
   metrics: z
@@ -434,7 +428,7 @@ export const ConfigSchema = z.strictObject({
         .min(16, 'must have 16 characters or more')
         .optional()
         .meta({ secret: true })
-        .describe('What GET /metrics asks for, as a bearer token; absent: it answers this machine alone'),
+        .describe('Bearer token for GET /metrics; absent: only this machine may read them'),
     })
     .prefault({}),
   bridge: z
@@ -448,20 +442,20 @@ export const ConfigSchema = z.strictObject({
         .min(1)
         .optional()
         .meta({ secret: true })
-        .describe('API key with scope listen; absent: asked of the core that runs on this data directory'),
+        .describe('API key with scope listen; absent: requested from the core on this data directory'),
       name: z
         .string()
         .trim()
         .min(1)
         .max(100)
         .optional()
-        .describe("What core calls this bridge; absent: this machine's name"),
+        .describe("Name of this bridge; absent: this machine's name"),
       spoolBytes: z
         .number()
         .int()
         .min(64 * 1024)
         .default(256 * MiB)
-        .describe('Audio kept on disk while core is away; the oldest is dropped past it'),
+        .describe('Audio kept on disk while core is unreachable; beyond it the oldest is dropped'),
       drivers: z
         .array(z.string())
         .default([])
@@ -469,7 +463,7 @@ export const ConfigSchema = z.strictObject({
       devices: z
         .array(z.string())
         .default([])
-        .describe('Only these wearables, by name or address; empty: every one that a driver knows'),
+        .describe('Wearables to connect, by name or address; empty: all that a driver knows'),
       language: z
         .string()
         .regex(/^[a-z]{2,3}(-[a-z0-9]{1,8}){0,3}$|^multi$/i, 'must be a language code (en, pt-BR), or multi')
@@ -492,7 +486,7 @@ export const ConfigSchema = z.strictObject({
         ),
       health: z
         .strictObject({
-          host: z.string().min(1).default('127.0.0.1').describe('Address on which health is told'),
+          host: z.string().min(1).default('127.0.0.1').describe('Address on which health is served'),
           port: z
             .number()
             .int()
@@ -522,7 +516,13 @@ export const ConfigSchema = z.strictObject({
       lan: z
         .strictObject({
           host: z.string().min(1).default('0.0.0.0').describe('Address on which the radio lan listens'),
-          port: z.number().int().min(0).max(65535).default(8425).describe('Its port, of TCP and UDP'),
+          port: z
+            .number()
+            .int()
+            .min(0)
+            .max(65535)
+            .default(8425)
+            .describe('Port of the radio lan, for TCP and UDP'),
         })
         .prefault({}),
       conversationTimeoutS: z
