@@ -28,12 +28,12 @@ export default {
       baseUrl: serverAddress(z)
         .default('http://127.0.0.1:11434/v1')
         .describe('Where the server answers; /embeddings is added to it'),
-      apiKey: accountKey(z).optional().describe('Key of the account there, if it wants one'),
+      apiKey: accountKey(z).optional().describe('Key of the account there, if the server requires one'),
       model: z
         .string()
         .min(1)
         .default('nomic-embed-text')
-        .describe('Name of the model, as the server calls it; another one has all made anew'),
+        .describe('Name of the model on the server; after a change all vectors are made again'),
       dimensions: z.coerce
         .number()
         .int()
@@ -41,20 +41,22 @@ export default {
         .max(4096)
         .optional()
         .describe(
-          'Numbers in a vector, where the model offers a choice; without it the server is asked at the start',
+          'Dimensions of a vector, if the model offers a choice; without it the server is asked at the start',
         ),
       revision: z
         .string()
         .regex(/^[a-z0-9._-]{1,20}$/, 'must be 1 to 20 of a-z, 0-9, . _ -')
         .optional()
-        .describe('To be changed when the same name stands for another model: all is made anew then'),
+        .describe(
+          'Any text; change it when the same name stands for another model: all vectors are then made again',
+        ),
       maxCharacters: z.coerce
         .number()
         .int()
         .min(100)
         .max(100_000)
         .default(4000)
-        .describe('Of a text; what follows is not sent. A token is about 4'),
+        .describe('Characters of a text that are sent; a token is about 4'),
       batchSize: z.coerce.number().int().min(1).max(256).default(64).describe('Texts in one request'),
       timeoutMs: z.coerce
         .number()
@@ -62,7 +64,7 @@ export default {
         .min(100)
         .max(600_000)
         .default(60_000)
-        .describe('An answer takes no longer than this, in milliseconds'),
+        .describe('Time limit for an answer, in milliseconds'),
     }),
 
   async setup(context) {

@@ -30,7 +30,7 @@ export default {
     z.strictObject({
       issuer: z
         .url({ protocol: /^https?$/, error: 'must be an address such as https://id.example.org/realms/home' })
-        .describe('Address of the provider, exactly as the iss of its tokens has it'),
+        .describe('Address of the provider, exactly as in the iss of its tokens'),
       audience: z
         .array(z.string().min(1))
         .min(1)
@@ -43,14 +43,14 @@ export default {
         .array(z.enum(ALGORITHMS))
         .min(1)
         .default([...ALGORITHMS])
-        .describe('How ID tokens may be signed'),
+        .describe('Accepted signature algorithms of ID tokens'),
       clockToleranceS: z.coerce
         .number()
         .int()
         .min(0)
         .max(300)
         .default(30)
-        .describe('How much the clocks of the provider and of this machine may differ, in seconds'),
+        .describe('Tolerated difference between the clocks of the provider and this machine, in seconds'),
     }),
   async setup(context) {
     const { options, clock, error } = context;

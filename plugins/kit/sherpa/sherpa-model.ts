@@ -40,13 +40,17 @@ export function ownModelSchema(zod: typeof z) {
   return zod.strictObject({
     kind: zod.enum(kinds).describe('What the model is'),
     languages: zod.array(zod.string().min(2)).min(1).describe('ISO 639-1 codes'),
-    files: zod.partialRecord(zod.enum(MODEL_FILES), zod.string().min(1)).describe('Names in the directory'),
+    files: zod
+      .partialRecord(zod.enum(MODEL_FILES), zod.string().min(1))
+      .describe('Names of the files in the directory'),
     sha256: zod
       .union([
         zod.literal('unchecked'),
         zod.partialRecord(zod.enum(MODEL_FILES), zod.string().regex(/^[0-9a-f]{64}$/)),
       ])
-      .describe('Of each file; unchecked: load them as they are, though a broken one ends the recogniser'),
+      .describe(
+        'SHA-256 of each file; unchecked: load them without a check, although a damaged file ends the recogniser',
+      ),
   });
 }
 

@@ -47,7 +47,7 @@ export function sherpaPlugin({ name, title }: { name: string; title: string }): 
           .string()
           .min(1)
           .optional()
-          .describe('Where its files lie; absent: in the data directory'),
+          .describe('Directory of its files; absent: in the data directory'),
         own: ownModelSchema(z).optional().describe('A model that config/models.json does not know'),
         numThreads: z.coerce
           .number()
@@ -60,7 +60,7 @@ export function sherpaPlugin({ name, title }: { name: string; title: string }): 
           .boolean()
           .default(false)
           .describe(
-            'Whether names and words of the vocabulary are looked for: `offline-transducer` models alone can, and it takes more time',
+            'Whether to expect names and words of the vocabulary: for `offline-transducer` models only; takes more time',
           ),
       }),
     async setup(context) {

@@ -71,20 +71,20 @@ export default {
         .min(1024)
         .max(131_072)
         .default(8192)
-        .describe('Tokens of a question with its answer; more take more memory'),
+        .describe('Context size in tokens: a question with its answer; more tokens need more memory'),
       idleMs: z.coerce
         .number()
         .int()
         .min(1000)
         .default(300_000)
-        .describe('Without a question for so long, the model is unloaded, in milliseconds'),
+        .describe('Time without a question after which the model is unloaded, in milliseconds'),
       timeoutMs: z.coerce
         .number()
         .int()
         .min(1000)
         .max(3_600_000)
         .default(900_000)
-        .describe('An answer is complete within this, in milliseconds'),
+        .describe('Time limit for a complete answer, in milliseconds'),
     }),
   async setup(context) {
     const { clock, error, options } = context;

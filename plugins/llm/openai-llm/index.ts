@@ -24,20 +24,20 @@ export default {
       baseUrl: serverAddress(z)
         .default('http://127.0.0.1:11434/v1')
         .describe('Where the server answers; /chat/completions is added to it'),
-      apiKey: accountKey(z).optional().describe('Key of the account there, if it wants one'),
-      model: z.string().min(1).default('llama3.2').describe('Name of the model, as the server calls it'),
+      apiKey: accountKey(z).optional().describe('Key of the account there, if the server requires one'),
+      model: z.string().min(1).default('llama3.2').describe('Name of the model on the server'),
       visionModel: z
         .string()
         .min(1)
         .optional()
         .describe(
-          'Name of a model there that sees pictures, it may be the same one; without it none are described',
+          'Name of a model there for pictures, which may be the same one; without it, photos are not described',
         ),
       responseFormat: z
         .enum(['auto', ...FORMATS])
         .default('auto')
         .describe(
-          'How the server is told to answer with JSON; auto: the first that it knows, from json_schema on',
+          'How JSON is requested from the server; auto: the first method that it supports, from json_schema on',
         ),
       firstTokenMs: z.coerce
         .number()
@@ -46,7 +46,7 @@ export default {
         .max(600_000)
         .default(60_000)
         .describe(
-          'An answer begins within this, in milliseconds; the server may have to load the model first',
+          'Time limit for the beginning of an answer, in milliseconds; the server may have to load the model first',
         ),
       timeoutMs: z.coerce
         .number()
@@ -54,7 +54,7 @@ export default {
         .min(100)
         .max(1_800_000)
         .default(180_000)
-        .describe('An answer is complete within this, its mending included, in milliseconds'),
+        .describe('Time limit for a complete answer with its correction, in milliseconds'),
     }),
 
   async setup(context) {

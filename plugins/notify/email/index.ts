@@ -32,7 +32,7 @@ export default {
   title: 'Email, by an SMTP server of yours',
   options: z =>
     z.strictObject({
-      host: z.string().min(1).describe('The SMTP server that takes mail from here'),
+      host: z.string().min(1).describe('SMTP server for outgoing mail'),
       port: z.coerce
         .number()
         .int()
@@ -43,10 +43,10 @@ export default {
       encryption: z
         .enum(['starttls', 'tls', 'none'])
         .default('starttls')
-        .describe('tls: from the first byte. none: only to this machine, or over a network of your own'),
-      username: z.string().min(1).optional().describe('Account there, if it wants one'),
+        .describe('Encryption; tls: from the first byte; none: only for this machine, or your own network'),
+      username: z.string().min(1).optional().describe('Account there, if the server requires one'),
       password: z.string().min(1).meta({ secret: true }).optional().describe('Password of that account'),
-      from: z.email().describe('The address that mail comes from'),
+      from: z.email().describe('Sender address of mail'),
     }),
 
   async setup(context) {

@@ -33,18 +33,18 @@ export default {
         .url({ protocol: /^(mqtts?|wss?)$/, error: 'must be an address such as mqtt://192.168.1.5:1883' })
         .refine(url => /^[^@?#]*$/.test(url), 'must be an address alone, without name, password, ? or #')
         .describe('Where the broker answers: mqtt://, or mqtts:// for an encrypted connection'),
-      username: z.string().min(1).optional().describe('Account there, if it wants one'),
+      username: z.string().min(1).optional().describe('Account there, if the server requires one'),
       password: z.string().min(1).meta({ secret: true }).optional().describe('Password of that account'),
       prefix: z
         .string()
         .regex(/^[\w-]{1,64}(\/[\w-]{1,64}){0,3}$/, 'must be letters, digits, _ or -, with / between levels')
         .default('earshot')
-        .describe("Topic below which all of its users' topics are"),
+        .describe('Topic above the topics of all users'),
       discoveryPrefix: z
         .string()
         .regex(/^[\w-]{0,64}$/, 'must be letters, digits, _ or -')
         .default('homeassistant')
-        .describe("Home Assistant's discovery prefix; empty: it is not told of topics"),
+        .describe("Home Assistant's discovery prefix; empty: no discovery"),
     }),
 
   async setup(context) {

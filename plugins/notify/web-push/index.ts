@@ -30,7 +30,7 @@ export default {
         .string()
         .regex(/^(mailto:[^\s@]+@\S+|https:\/\/\S+)$/, 'must be mailto: with an address, or an https address')
         .default('mailto:operator@example.com')
-        .describe('How push services reach who runs this server: mailto: or https:; some want a real one'),
+        .describe('Contact of the operator for push services: mailto: or https:; some require a real one'),
     }),
   async setup(context) {
     const { options, error } = context;

@@ -56,12 +56,14 @@ export default {
         .string()
         .regex(/^([0-9a-f]{64}|unchecked)$/)
         .optional()
-        .describe('Of that file; unchecked: load it as it is, though a broken one ends the process'),
+        .describe(
+          'SHA-256 of that file; unchecked: load it without a check, although a damaged file ends the process',
+        ),
       sameVoice: likeness.describe(
-        'Likeness, 0 to 1, from which two pieces are of one voice; absent: as the model needs',
+        'Similarity, 0 to 1, from which two pieces are of one voice; absent: the default of the model',
       ),
       namedVoice: likeness.describe(
-        'Likeness, 0 to 1, from which a voice gets a name; absent: as the model needs',
+        'Similarity, 0 to 1, from which a voice gets a name; absent: the default of the model',
       ),
       numThreads: z.coerce.number().int().min(1).max(64).default(1).describe('Processor threads'),
     });

@@ -17,11 +17,7 @@ export default {
   options: z =>
     z.strictObject({
       client: z.enum(['sqlite', 'postgres']).default('sqlite').describe('Which database: sqlite, postgres'),
-      file: z
-        .string()
-        .min(1)
-        .default('earshot.db')
-        .describe('The SQLite file, relative to the data directory'),
+      file: z.string().min(1).default('earshot.db').describe('SQLite file, relative to the data directory'),
       url: z
         .url({ protocol: /^postgres(ql)?$/, error: 'must be postgres://user:password@host:port/database' })
         .refine(
@@ -30,21 +26,21 @@ export default {
         )
         .optional()
         .meta({ secret: true })
-        .describe('Postgres in one line, instead of host to tls'),
+        .describe('Connection URL of Postgres, instead of host to tls'),
       host: z
         .string()
         .min(1)
         .default('localhost')
-        .describe('Where Postgres runs: a name, an address, or the directory of its socket'),
+        .describe('Host of Postgres: a name, an address, or the directory of its socket'),
       port: z.number().int().min(1).max(65535).default(5432).describe('Its TCP port'),
-      database: z.string().min(1).default('earshot').describe('Its database, which must be there'),
-      user: z.string().min(1).default('earshot').describe('The owner of that database'),
+      database: z.string().min(1).default('earshot').describe('Name of an existing database'),
+      user: z.string().min(1).default('earshot').describe('User that owns the database'),
       password: z
         .string()
         .min(1)
         .optional()
         .meta({ secret: true })
-        .describe('Password of that user; absent: none is asked for'),
+        .describe('Password of that user; absent: none'),
       tls: z
         .boolean()
         .default(false)
@@ -56,7 +52,7 @@ export default {
         .int()
         .min(10)
         .default(10_000)
-        .describe('A statement that has waited this long for a lock of Postgres fails, milliseconds'),
+        .describe('Longest wait of a statement for a lock of Postgres, in milliseconds'),
     }),
   async setup({ options, dataDir, onStop, ...context }) {
     const dialect =

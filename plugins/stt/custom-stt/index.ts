@@ -25,8 +25,10 @@ export default {
       url: z
         .url({ protocol: /^wss?$/ })
         .default('ws://127.0.0.1:8421')
-        .describe('Where the service is; `{language}` in it becomes the language of the speech'),
-      apiKey: accountKey(z).optional().describe('Sent as `Authorization: Bearer`, if the service wants one'),
+        .describe('Address of the service; `{language}` in it is replaced by the language of the speech'),
+      apiKey: accountKey(z)
+        .optional()
+        .describe('Key, sent as `Authorization: Bearer`, if the service requires one'),
       languages: z
         .union([z.literal('any'), z.array(z.string().min(2)).min(1)])
         .default('any')
@@ -37,7 +39,7 @@ export default {
         .min(100)
         .max(29_000)
         .default(25_000)
-        .describe('After the end of the speech an answer takes no longer than this, in milliseconds'),
+        .describe('Time limit for an answer after the end of speech, in milliseconds'),
     }),
   setup(context) {
     const { options, error } = context;

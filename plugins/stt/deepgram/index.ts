@@ -28,16 +28,16 @@ export default {
       url: z
         .url({ protocol: /^wss?$/ })
         .default('wss://api.deepgram.com/v1/listen')
-        .describe('Where it answers'),
+        .describe('Address of the service'),
       model: z.string().min(1).max(100).default('nova-3').describe('Name of the model'),
-      diarize: z.boolean().default(true).describe('Whether it tells voices apart'),
+      diarize: z.boolean().default(true).describe('Whether it separates voices'),
       timeoutMs: z.coerce
         .number()
         .int()
         .min(100)
         .max(29_000)
         .default(25_000)
-        .describe('After the end of the speech an answer takes no longer than this, in milliseconds'),
+        .describe('Time limit for an answer after the end of speech, in milliseconds'),
     }),
   setup(context) {
     const { options, error, clock } = context;

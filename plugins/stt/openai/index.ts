@@ -42,8 +42,8 @@ export default {
       baseUrl: serverAddress(z)
         .default('http://127.0.0.1:8000/v1')
         .describe('Where the server answers; /audio/transcriptions is added to it'),
-      apiKey: accountKey(z).optional().describe('Key of the account there, if it wants one'),
-      model: z.string().min(1).default('whisper-1').describe('Name of the model, as the server calls it'),
+      apiKey: accountKey(z).optional().describe('Key of the account there, if the server requires one'),
+      model: z.string().min(1).default('whisper-1').describe('Name of the model on the server'),
       languages: z
         .union([z.literal('any'), z.array(z.string().min(2)).min(1)])
         .default('any')
@@ -51,15 +51,17 @@ export default {
       responseFormat: z
         .enum(['auto', 'verbose_json', 'json'])
         .default('auto')
-        .describe('verbose_json tells when each part was said; auto: where the server knows it'),
-      prompt: z.string().min(1).max(1000).optional().describe('Words that help it: names, terms'),
+        .describe(
+          'Format of responses; verbose_json has the times of each part; auto: verbose_json if the server supports it',
+        ),
+      prompt: z.string().min(1).max(1000).optional().describe('Words to expect: names, terms'),
       timeoutMs: z.coerce
         .number()
         .int()
         .min(100)
         .max(29_000)
         .default(25_000)
-        .describe('An answer takes no longer than this, in milliseconds'),
+        .describe('Time limit for an answer, in milliseconds'),
     }),
   setup(context) {
     const { error, onStop, options } = context;

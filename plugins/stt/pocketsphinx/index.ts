@@ -41,7 +41,7 @@ export default {
         .min(1)
         .max(16)
         .default(2)
-        .describe('Utterances decoded side by side; 91 MB each, a further one waits for its turn'),
+        .describe('Utterances decoded concurrently, with 91 MB each; further ones wait'),
     }),
   async setup(context) {
     await checkFiles(context);

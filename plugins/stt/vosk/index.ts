@@ -32,7 +32,7 @@ export default {
         .min(100)
         .max(29_000)
         .default(25_000)
-        .describe('After the end of the speech an answer takes no longer than this, in milliseconds'),
+        .describe('Time limit for an answer after the end of speech, in milliseconds'),
     }),
   setup(context) {
     const { options, error } = context;

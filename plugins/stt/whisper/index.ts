@@ -47,7 +47,7 @@ export default {
         .min(1)
         .max(64)
         .default(4)
-        .describe('Processor threads for the utterance that is being recognised; the others wait'),
+        .describe('Processor threads for one utterance; others wait'),
     }),
   async setup(context) {
     const { error, options } = context;

@@ -35,14 +35,14 @@ export default {
         .string()
         .min(1)
         .optional()
-        .describe('Name of the model to ask for; absent: the server decides'),
+        .describe('Name of the model to request; absent: the server decides'),
       timeoutMs: z.coerce
         .number()
         .int()
         .min(100)
         .max(29_000)
         .default(25_000)
-        .describe('After the end of the speech an answer takes no longer than this, in milliseconds'),
+        .describe('Time limit for an answer after the end of speech, in milliseconds'),
     }),
   async setup(context) {
     const { error, onStop } = context;

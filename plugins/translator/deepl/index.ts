@@ -24,14 +24,14 @@ export default {
       apiKey: accountKey(z).describe('Key of the account; one of a free account ends with :fx'),
       baseUrl: serverAddress(z)
         .optional()
-        .describe('Where it answers, /v2/translate is added to it; absent: as the key says'),
+        .describe('Address of the service, to which /v2/translate is added; absent: chosen by the key'),
       timeoutMs: z.coerce
         .number()
         .int()
         .min(100)
         .max(60_000)
         .default(15_000)
-        .describe('An answer takes no longer than this, in milliseconds'),
+        .describe('Time limit for an answer, in milliseconds'),
     }),
   setup(context) {
     const { error, options } = context;

@@ -28,7 +28,7 @@ export default {
         .min(1)
         .meta({ secret: true })
         .optional()
-        .describe('Key of the account there, if it wants one'),
+        .describe('Key of the account there, if the server requires one'),
       languages: z
         .union([z.literal('any'), z.array(z.string().min(2)).min(1)])
         .default('any')
@@ -39,7 +39,7 @@ export default {
         .min(100)
         .max(60_000)
         .default(15_000)
-        .describe('An answer takes no longer than this, in milliseconds'),
+        .describe('Time limit for an answer, in milliseconds'),
     }),
   setup(context) {
     const { error, options } = context;

@@ -51,7 +51,7 @@ export default {
         .max(400_000)
         .default(12_000)
         .describe(
-          'Characters of a transcript that the model is given at once; longer ones are read in parts. 12,000 need a context of 8,192 tokens',
+          'Characters of a transcript that the model reads at once; longer ones are read in parts. 12,000 need a context of 8,192 tokens',
         ),
     }),
 

@@ -24,19 +24,19 @@ export default {
       url: serverAddress(z).default('http://127.0.0.1:6333').describe('Where Qdrant answers REST'),
       apiKey: accountKey(z)
         .optional()
-        .describe('A key that may read, write and make collections, if it wants one'),
+        .describe('Key that may read, write and create collections, if the server requires one'),
       prefix: z
         .string()
         .regex(/^[A-Za-z0-9_-]{1,40}$/, 'must be 1 to 40 letters, digits, _ or -')
         .default('earshot-')
-        .describe('Begins the name of each collection that Earshot makes there'),
+        .describe('Prefix of the names of all collections here'),
       timeoutMs: z.coerce
         .number()
         .int()
         .min(100)
         .max(60_000)
         .default(5000)
-        .describe('An answer takes no longer than this, in milliseconds'),
+        .describe('Time limit for an answer, in milliseconds'),
     }),
   async setup(context) {
     const { error, options } = context;
