@@ -27,7 +27,7 @@ export default {
     z.strictObject({
       baseUrl: serverAddress(z)
         .default('http://127.0.0.1:11434/v1')
-        .describe('Where the server answers; /embeddings is added to it'),
+        .describe('Address of the server, to which /embeddings is added'),
       apiKey: accountKey(z).optional().describe('Key of the account there, if the server requires one'),
       model: z
         .string()

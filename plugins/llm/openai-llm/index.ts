@@ -23,7 +23,7 @@ export default {
     z.strictObject({
       baseUrl: serverAddress(z)
         .default('http://127.0.0.1:11434/v1')
-        .describe('Where the server answers; /chat/completions is added to it'),
+        .describe('Address of the server, to which /chat/completions is added'),
       apiKey: accountKey(z).optional().describe('Key of the account there, if the server requires one'),
       model: z.string().min(1).default('llama3.2').describe('Name of the model on the server'),
       visionModel: z

@@ -41,7 +41,7 @@ export default {
     z.strictObject({
       baseUrl: serverAddress(z)
         .default('http://127.0.0.1:8000/v1')
-        .describe('Where the server answers; /audio/transcriptions is added to it'),
+        .describe('Address of the server, to which /audio/transcriptions is added'),
       apiKey: accountKey(z).optional().describe('Key of the account there, if the server requires one'),
       model: z.string().min(1).default('whisper-1').describe('Name of the model on the server'),
       languages: z

@@ -20,7 +20,7 @@ export default {
       url: z
         .url({ protocol: /^wss?$/ })
         .default('ws://127.0.0.1:2700')
-        .describe('Where the server is'),
+        .describe('Address of the server'),
       languages: z
         .array(z.string().min(2))
         .min(1)

@@ -29,7 +29,7 @@ export default {
     "A recogniser that speaks Home Assistant's Wyoming protocol, such as faster-whisper. Speech is sent there",
   options: z =>
     z.strictObject({
-      host: z.string().trim().min(1).default('127.0.0.1').describe('Where the server is'),
+      host: z.string().trim().min(1).default('127.0.0.1').describe('Address of the server'),
       port: z.coerce.number().int().min(1).max(65_535).default(10_300).describe('Its TCP port'),
       model: z
         .string()

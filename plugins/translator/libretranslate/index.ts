@@ -21,7 +21,7 @@ export default {
     z.strictObject({
       baseUrl: serverAddress(z)
         .default('http://127.0.0.1:5000')
-        .describe('Where the server answers; /translate is added to it'),
+        .describe('Address of the server, to which /translate is added'),
       apiKey: z
         .string()
         .trim()
