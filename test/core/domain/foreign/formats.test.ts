@@ -152,7 +152,10 @@ test('Unknown files are rejected by name, and nothing beside them is imported', 
   const error = await t.throwsAsync<AppError>(read(folder));
   t.is(error?.code, 'invalid_request');
   t.regex(error?.message ?? '', /plain\.txt, sub\/letter\.docx: unknown format/);
-  t.regex((await t.throwsAsync<AppError>(read(join(folder, 'nowhere'))))?.message ?? '', /nowhere does not exist/);
+  t.regex(
+    (await t.throwsAsync<AppError>(read(join(folder, 'nowhere'))))?.message ?? '',
+    /nowhere does not exist/,
+  );
 });
 
 test('Voice notes beside a chat of WhatsApp have its times, and dates are read as the chat has them', async t => {
