@@ -250,7 +250,7 @@ class Finder {
     return own ? { title: own, line: index } : null;
   }
 
-  /** What the owner called about: the first thing that the owner mentions. */
+  /** Finds the reason of a call: the first thing that the owner mentions. */
   private matter(): Topic | null {
     for (const [at, line] of this.lines.slice(0, MATTER_LINES).entries()) {
       const noun = line.isOwn ? nounIn(line, this.context) : null;
@@ -401,7 +401,7 @@ const HAVING: Readonly<Record<string, ReadonlySet<string>>> = {
 };
 /** Not on a day, or nothing that takes place: "time", "to", participles. */
 const NOT_HAD =
-  /^(?:to|que|à|zu|time|free|off|work|question|problem|idea|headache|cold|fever|money|days?|been|done|got|frei|zeit|lust|hunger|geld|frage|urlaub|ge\p{Ll}+t|ge\p{Ll}+en|temps|libre|faim|besoin|envie|tiempo|hambre|ganas|fun|\p{Ll}+é|\p{Ll}+ed)$/u;
+  /^(?:to|que|à|zu|time|free|off|work|question|problem|idea|headache|cold|fever|money|days?|been|done|got|frei|zeit|lust|hunger|geld|frage|urlaub|ge\p{Ll}{2,20}(?:t|en)|temps|libre|faim|besoin|envie|tiempo|hambre|ganas|fun|\p{Ll}{1,20}(?:é|ed))$/u;
 
 /** "I'm sending the estimate on Tuesday at four": something that is done. */
 function doesIn({ acts }: Line, { from, to }: Clause): boolean {
@@ -466,7 +466,7 @@ function isHeardIn(lines: readonly Line[], index: number, { people }: LineContex
   return isTalk && [1, -1].some(step => lines[index + step]?.isOwn);
 }
 
-/** What keeps a clause from being an appointment: conditions and reported speech, or past events and negations. */
+/** Finds what keeps a clause from being an appointment: conditions and reported speech, or past events and negations. */
 function obstacleIn(line: Line, { from, to }: Clause, when: When): 'past' | 'open' | null {
   const {
     tokens,

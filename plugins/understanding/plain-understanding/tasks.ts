@@ -765,7 +765,7 @@ function isPermission({ tokens }: Line, { kind, index, from }: Act): boolean {
   );
 }
 const CAN = new Set('can kannst können könnt'.split(' '));
-/** What the owner is going to do. */
+/** Acts in which the owner says what comes next. */
 const OWN: ReadonlySet<Act['kind']> = new Set(['promise', 'wish', 'present']);
 const REQUESTS: ReadonlySet<Act['kind']> = new Set(['request', 'reminder', 'imperative', 'open', 'shared']);
 /** Verbs of necessity without a person. */
