@@ -139,7 +139,7 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 
 function counted(count: number, kind: string): string {
-  return `${count} ${count === 1 ? kind : (KINDS[kind] ?? kind)}`;
+  return `${count} ${count === 1 ? kind : (KINDS[kind] ?? kind.replaceAll('_', ' '))}`;
 }
 
 /** Rows of an archive of Earshot, by table; empty tables are omitted. */
@@ -192,6 +192,7 @@ async function listImports(loaded: LoadedConfig, { user, json }: ImportOptions):
   const rows = imports.map(({ id, startedAt, state, format, name, counts }) => [
     ...[id, startedAt, state, format, name],
     Object.entries(counts)
+      .filter(([, count]) => count > 0)
       .map(([kind, count]) => counted(count, kind))
       .join(', '),
   ]);

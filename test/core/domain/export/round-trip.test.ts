@@ -663,6 +663,8 @@ test('The command line exports and imports, with and without a running server', 
   await server.app.stop();
   const taken = await earshot([...at, 'import', file, '--user', 'eve'], {});
   t.regex(taken.stdout, /Everything was imported into the account eve/, taken.stderr);
+  const list = await earshot([...at, 'import', '--user', 'eve', '--list'], {});
+  t.regex(list.stdout, /done +Earshot +owner\.zip +1 memories\n/, list.stderr);
   t.regex((await earshot([...at, 'import', file, '--user', 'eve'], {})).stderr, /not empty/);
   t.regex((await earshot([...at, 'import', '/nowhere.zip', '--user', 'eve'], {})).stderr, /cannot be read/);
 });
