@@ -71,7 +71,7 @@ export function urlOf(port: number, database: string, password = PASSWORD): stri
   return `postgres://earshot:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}`;
 }
 
-/** The configuration's defaults, with fewer connections. */
+/** The configuration's defaults, with fewer connections, and with time for a busy machine to open them. */
 export function postgresOptions(changes: Partial<PostgresOptions> = {}): PostgresOptions {
   return {
     host: '127.0.0.1',
@@ -82,6 +82,7 @@ export function postgresOptions(changes: Partial<PostgresOptions> = {}): Postgre
     writers: 3,
     readers: 2,
     lockMs: 10_000,
+    connectMs: 60_000,
     ...changes,
   };
 }

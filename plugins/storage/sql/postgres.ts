@@ -26,6 +26,8 @@ export interface PostgresOptions {
   readers: number;
   /** Milliseconds that a statement waits for a lock. */
   lockMs: number;
+  /** Milliseconds that opening a connection may take; absent: 5000. */
+  connectMs?: number;
 }
 
 export type PostgresContext = Pick<PluginContext<never>, 'log'>;
@@ -124,7 +126,7 @@ function placeOf({ url, host, port, database }: PostgresOptions): Place {
 }
 
 function connect(
-  { url, host, port, database, user, password, tls }: PostgresOptions,
+  { url, host, port, database, user, password, tls, connectMs = CONNECT_MS }: PostgresOptions,
   log: PostgresContext['log'],
   connections: number,
   settings: string[],
@@ -138,7 +140,7 @@ function connect(
     connection: {
       ...address,
       application_name: 'earshot',
-      connectionTimeoutMillis: CONNECT_MS,
+      connectionTimeoutMillis: connectMs,
       keepAlive: true,
       types: numberTypes(),
     } as Knex.PgConnectionConfig, // knex passes `types` on to pg, but does not declare it

@@ -17,6 +17,7 @@ import { Segments } from '../../../plugins/storage/sql/models.ts';
 import { openSqlite } from '../../../plugins/storage/sql/sqlite.ts';
 import { rewriteOnce } from '../../../plugins/storage/sql/sqlite-upkeep.ts';
 import { createStorage, type StorageContext } from '../../../plugins/storage/sql/storage.ts';
+import { wordsOf } from '../../../plugins/storage/sql/words.ts';
 import { openDatabase } from '../../helpers/sqlite.ts';
 import { openStorage, storageContext, temporaryStorage } from '../../helpers/storage.ts';
 import { storageConformance } from '../kit/suites/storage.ts';
@@ -512,4 +513,10 @@ test('a database error does not quote the values to be stored', async t => {
   const secret = segment('s1', conversation('none', 'anna'), { text: 'nobody may read this' });
   const failure = await t.throwsAsync<AppError>(storage.segments.upsert([secret]));
   t.false(`${failure?.message} ${failure?.cause}`.includes(secret.text));
+});
+
+test('a text is normalised up to a limit, as thousands of combining marks take quadratic time', t => {
+  const marks = '\u0327\u0301'.repeat(60_000);
+  t.deepEqual(wordsOf(`cafe${marks} tail`), ['cafe']);
+  t.deepEqual(wordsOf(`${'é '.repeat(2499)}en${'d'.repeat(9)}`).slice(2498), ['e', 'en']);
 });
