@@ -344,7 +344,7 @@ testInBrowser('people and goals are added, changed and deleted in place', async 
   await page.getByRole('button', { name: 'New goal' }).click();
   t.deepEqual(await inaccessible(page), []);
   await page.getByLabel('What do you want to reach?').fill('Read more');
-  await page.getByLabel('Number to reach').fill('12');
+  await page.getByLabel('Target number').fill('12');
   await page.getByLabel('Unit').fill('books');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('button', { name: 'One more: Read more' }).click();
@@ -395,6 +395,7 @@ testInBrowser(
     await page.getByRole('button', { name: 'Calendar' }).click();
     await page.getByRole('button', { name: 'Next month' }).click();
     await page.locator('.month .day .count').first().waitFor();
+    await page.getByRole('button', { name: /^1 \w+: [1-9]\d* tasks?$/ }).waitFor();
     t.deepEqual(await inaccessible(page), []);
     await finish();
   },

@@ -61,10 +61,12 @@ export function TaskCalendar() {
                       type="button"
                       class={isOther ? 'day other' : 'day'}
                       aria-pressed={key === day}
-                      aria-label={`${shortDate(date.toISOString())}: ${t.value.taskCount(due)}`}
                       onClick={() => setDay(key)}
                     >
-                      {date.getDate()}
+                      <span class="hidden">
+                        {`${shortDate(date.toISOString())}: ${t.value.taskCount(due)}`}
+                      </span>
+                      <span aria-hidden="true">{date.getDate()}</span>
                       {due > 0 && (
                         <span class="count" aria-hidden="true">
                           {due}
