@@ -507,7 +507,8 @@ onPostgres('the command line moves a server to Postgres, and back', async t => {
   await writeFile(back, `dataDir: ${dataDir}\nplugins:\n  sql:\n    file: back.db\n`);
   const run = async (...args: string[]) => {
     const { code, stdout, stderr } = await earshot(args);
-    t.deepEqual([code, stderr], [0, ''], stderr);
+    const complaints = stderr.replace(/^\S+: \d+ of \d+ rows (copied|compared)$/gm, '').trim(); // progress, if it takes long
+    t.deepEqual([code, complaints], [0, ''], stderr);
     return stdout;
   };
   await prepareData(dataDir);
