@@ -258,14 +258,14 @@ const BROKEN: Record<string, { caught: RegExp; driver: Driver; trace?: Trace }> 
     },
   },
   'that drops a frame': {
-    caught: /gets all frames/,
+    caught: /decodes all frames/,
     driver: {
       ...omi,
       createDecoder: (format, link) => skipping(createFraming(omi.stream.framing ?? t404(), format, link)),
     },
   },
   'that reports no losses': {
-    caught: /tells losses exactly/,
+    caught: /reports losses exactly/,
     driver: {
       ...omi,
       stream: { ...omi.stream, framing: { kind: 'fixed', frameBytes: 1 } },
@@ -281,7 +281,7 @@ const BROKEN: Record<string, { caught: RegExp; driver: Driver; trace?: Trace }> 
     trace: STORED,
   },
   'that has stored audio deleted without declaring it': {
-    caught: /lets nothing be deleted/,
+    caught: /deletes nothing/,
     driver: {
       ...box,
       writes: [{ ...CONTROL, first: [1, 2], releases: honestLater() }],
@@ -436,7 +436,7 @@ test('a board described in YAML is checked, explained, and plays its trace', asy
   t.regex(good.lines.join('\n'), /2 frames of live audio, 0\.04 s/);
   const bad = await checkDevice(at('my-board.yaml'), at('bad.jsonl'));
   t.false(bad.isGood);
-  t.regex(bad.lines.join('\n'), /FAIL {2}gets all frames.*frames of live audio/);
+  t.regex(bad.lines.join('\n'), /FAIL {2}decodes all frames.*frames of live audio/);
 });
 
 test('a header that leaves numbers in the frames causes a warning', async t => {
