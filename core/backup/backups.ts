@@ -1,4 +1,5 @@
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { z } from 'zod';
 import type { Config } from '../../config/schema.ts';
@@ -155,7 +156,8 @@ export function createBackups({ settings, log, ...request }: Options) {
     const [newest] = await listBackups(settings.directory);
     const { rehearsed } = await readState();
     if (!newest || newest.encrypted || !isRehearsalDue(rehearsed)) return;
-    const into = join(settings.directory, '.rehearsal');
+    // The directory may be shared with other servers. What a killed process leaves is removed like a draft.
+    const into = join(settings.directory, `.${hostname()}-rehearsal-${process.pid}.unfinished`);
     try {
       await rm(into, { recursive: true, force: true });
       await unpack({ file: newest.file, identity: null, into, signal: stop.signal });
