@@ -568,9 +568,9 @@ testInBrowser('audio is kept on demand, and played from a line of the transcript
   const { get } = await accountOf(server, 'owner');
   const { page, finish } = await open(t, PHONE, '/settings');
   await page.getByLabel(/^Keep the audio/).check();
-  await page.getByLabel('Days').fill('7');
+  await page.getByLabel('Days', { exact: true }).fill('7');
   await page
-    .locator('form', { has: page.getByLabel('Days') })
+    .locator('form', { has: page.getByLabel('Days', { exact: true }) })
     .getByRole('button', { name: 'Save' })
     .click();
   await eventually(async () => (await get('/v1/users/speech-settings')).keep_audio_days === 7);
