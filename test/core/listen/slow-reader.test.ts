@@ -145,6 +145,7 @@ test('all clients that do not read share one limit; one that reads a large messa
     return looks > 20;
   });
   const before = unsent.of(reads[0]);
+  now += 1e6; // long before anything is read
   reads[1].resume();
   await eventually(() => {
     now += 1000;
