@@ -66,6 +66,10 @@ export function createBackups({ settings, log, ...request }: Options) {
   /** Result of the last backup that somebody asked for. */
   let asked: { backup: Backup | null; error: string | null } = { backup: null, error: null };
 
+  /** Place of this process alone: other servers may use the directory. What a killed one leaves is removed in a day. */
+  const draftOf = (purpose: string) =>
+    join(settings.directory, `.${hostname()}-${purpose}-${process.pid}.unfinished`);
+
   async function readState(): Promise<State> {
     try {
       return State.parse(JSON.parse(await readFile(join(settings.directory, STATE), 'utf8')));
@@ -77,8 +81,9 @@ export function createBackups({ settings, log, ...request }: Options) {
   async function note(change: Partial<State>): Promise<void> {
     const path = join(settings.directory, STATE);
     await mkdir(settings.directory, { recursive: true, mode: 0o700 });
-    await writeFile(`${path}.new`, JSON.stringify({ ...(await readState()), ...change }), { mode: 0o600 });
-    await rename(`${path}.new`, path);
+    const draft = draftOf('state');
+    await writeFile(draft, JSON.stringify({ ...(await readState()), ...change }), { mode: 0o600 });
+    await rename(draft, path);
   }
 
   /** Makes a backup now; a second request for the same one shares its result. */
@@ -156,8 +161,7 @@ export function createBackups({ settings, log, ...request }: Options) {
     const [newest] = await listBackups(settings.directory);
     const { rehearsed } = await readState();
     if (!newest || newest.encrypted || !isRehearsalDue(rehearsed)) return;
-    // The directory may be shared with other servers. What a killed process leaves is removed like a draft.
-    const into = join(settings.directory, `.${hostname()}-rehearsal-${process.pid}.unfinished`);
+    const into = draftOf('rehearsal');
     try {
       await rm(into, { recursive: true, force: true });
       await unpack({ file: newest.file, identity: null, into, signal: stop.signal });
