@@ -1,7 +1,7 @@
 /** Files beside the database that belong to rows: a folder for each account, and one or more files for each row. */
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { syncDirectory } from '../runtime/files.ts';
+import { namesIn, syncDirectory } from '../runtime/files.ts';
 
 const ID_CHARS = 36;
 const CHECKED_AT_ONCE = 500;
@@ -12,13 +12,6 @@ export type UserFiles<Part extends string> = ReturnType<typeof createUserFiles<P
 export function createUserFiles<Part extends string>(dir: string, endings: Readonly<Record<Part, string>>) {
   const parts = Object.keys(endings) as Part[];
   const pathOf = (userId: string, id: string, part: Part) => join(dir, userId, `${id}${endings[part]}`);
-
-  async function namesIn(folder: string): Promise<string[]> {
-    return readdir(folder).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return [];
-      throw error;
-    });
-  }
 
   /** Lists ids of rows that have files. */
   async function ids(userId: string): Promise<string[]> {

@@ -1,4 +1,4 @@
-import { open, statfs } from 'node:fs/promises';
+import { open, readdir, statfs } from 'node:fs/promises';
 
 /** Makes sure that changes to a directory's entries survive a power loss. */
 export async function syncDirectory(directory: string): Promise<void> {
@@ -10,4 +10,12 @@ export async function syncDirectory(directory: string): Promise<void> {
 export async function freeBytes(directory: string): Promise<number> {
   const { bavail, bsize } = await statfs(directory);
   return bavail * bsize;
+}
+
+/** Lists the names in a folder; none where there is no folder. */
+export async function namesIn(folder: string): Promise<string[]> {
+  return readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
 }

@@ -1,8 +1,8 @@
-import { constants, copyFile, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { constants, copyFile, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { RecordingFiles } from '../../domain/recordings/recordings.ts';
 import { AppError } from '../../runtime/errors.ts';
-import { freeBytes, syncDirectory } from '../../runtime/files.ts';
+import { freeBytes, namesIn, syncDirectory } from '../../runtime/files.ts';
 
 const UNFINISHED = '.unfinished';
 
@@ -31,13 +31,6 @@ export function createRecordingFiles(dir: string, minFreeBytes: number) {
     await file.sync().finally(() => file.close());
     await rename(target + UNFINISHED, target);
     await syncDirectory(dirname(target));
-  }
-
-  async function namesIn(folder: string): Promise<string[]> {
-    return readdir(folder).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return [];
-      throw error;
-    });
   }
 
   return {

@@ -1,6 +1,6 @@
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { syncDirectory } from '../../runtime/files.ts';
+import { namesIn, syncDirectory } from '../../runtime/files.ts';
 import type { Log } from '../../runtime/log.ts';
 import { sizeOf } from '../../runtime/terminal.ts';
 import { sizeOf as bytesOf, type Entry, encodeChunk, withoutHoles } from './chunk.ts';
@@ -114,11 +114,4 @@ async function* parts(entries: AsyncIterable<Entry | 'pause'>): AsyncGenerator<E
 async function lastNumber(spoolDir: string): Promise<number> {
   const numbers = (await namesIn(spoolDir)).map(name => Number(SPOOL_FILE.exec(name)?.[1] ?? 0));
   return numbers.reduce((most, number) => Math.max(most, number), 0);
-}
-
-function namesIn(dir: string): Promise<string[]> {
-  return readdir(dir).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return [];
-    throw error;
-  });
 }
