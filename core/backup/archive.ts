@@ -59,7 +59,6 @@ export async function writeArchive(
   target: string,
   { files, ...manifest }: Omit<Manifest, 'files'> & { files: readonly Source[] },
   recipients: readonly string[],
-  signal: AbortSignal,
 ): Promise<void> {
   const listed = files.map(({ path, bytes, sha256 }) => ({ path, bytes, sha256 }));
   const tar = pack();
@@ -68,16 +67,16 @@ export async function writeArchive(
     for (const { path, bytes, from } of files) {
       const entry = tar.entry({ name: path, size: bytes, mode: 0o600 }) as unknown as Writable;
       if (bytes === 0) entry.end();
-      else await pipeline(createReadStream(from, { end: bytes - 1 }), entry, { signal });
+      else await pipeline(createReadStream(from, { end: bytes - 1 }), entry);
     }
     tar.finalize();
   })();
   filling.catch(error => tar.destroy(error));
   const compressed = new PassThrough();
-  const compressing = pipeline(tar as unknown as Readable, createZstdCompress(), compressed, { signal });
+  const compressing = pipeline(tar as unknown as Readable, createZstdCompress(), compressed);
   const output = recipients.length === 0 ? compressed : await encrypt(compressed, recipients);
   const file = createWriteStream(target, { flags: 'wx', mode: 0o600, flush: true });
-  await Promise.all([filling, compressing, pipeline(output, file, { signal })]);
+  await Promise.all([filling, compressing, pipeline(output, file)]);
 }
 
 async function encrypt(plain: Readable, recipients: readonly string[]): Promise<Readable> {
@@ -226,15 +225,15 @@ async function firstBytes(file: string): Promise<Buffer> {
 }
 
 /** SHA-256 of the first bytes of a file, hex. */
-export async function hashFile(file: string, bytes: number, signal: AbortSignal): Promise<string> {
+export async function hashFile(file: string, bytes: number, signal?: AbortSignal): Promise<string> {
   if (bytes === 0) return hashStream(Readable.from([]), signal);
   return hashStream(createReadStream(file, { end: bytes - 1 }), signal);
 }
 
 /** SHA-256 of all that a stream yields, hex. */
-export async function hashStream(stream: Readable, signal: AbortSignal): Promise<string> {
+export async function hashStream(stream: Readable, signal?: AbortSignal): Promise<string> {
   const hash = createHash('sha256');
-  await pipeline(stream, hash, { signal });
+  await pipeline(stream, hash, { ...(signal && { signal }) });
   return hash.digest('hex');
 }
 

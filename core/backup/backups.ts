@@ -11,7 +11,7 @@ import { type Backup, type BackupRequest, createBackup } from './create.ts';
 import { type Keep, listBackups, superfluous } from './names.ts';
 import { addressOf, configuredPlaces, isPlace, type PlaceSettings, placeAt } from './places.ts';
 import { type Remains, unscheduledCopies } from './remains.ts';
-import { unpack } from './restore.ts';
+import { runTask } from './task.ts';
 
 /** State of the backups, in `state.json` beside them. Instants are epoch ms. */
 const State = z.object({
@@ -164,7 +164,7 @@ export function createBackups({ settings, log, ...request }: Options) {
     const into = draftOf('rehearsal');
     try {
       await rm(into, { recursive: true, force: true });
-      await unpack({ file: newest.file, identity: null, into, signal: stop.signal });
+      await runTask('rehearse', { file: newest.file, identity: null, into }, stop.signal);
       await noteRehearsed(newest.file);
     } catch (error) {
       stop.signal.throwIfAborted();

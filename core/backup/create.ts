@@ -3,12 +3,11 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../contract/model.ts';
 import type { Storage } from '../contract/plugin.ts';
-import { AppError } from '../runtime/errors.ts';
 import { syncDirectory } from '../runtime/files.ts';
 import { version } from '../runtime/version.ts';
-import { createKey, DATABASE, hashFile, readArchive, type Source, writeArchive } from './archive.ts';
+import { DATABASE } from './archive.ts';
+import { archiveFiles } from './archiving.ts';
 import { nameOf } from './names.ts';
-import { unpack } from './restore.ts';
 import { stageFiles } from './staging.ts';
 
 export interface BackupRequest {
@@ -61,40 +60,28 @@ export async function createBackup(request: BackupRequest): Promise<Backup> {
   const work = join(to, `.${hostname()}-${process.pid}.unfinished`);
   await mkdir(work, { mode: 0o700 });
   try {
-    const { staged: sources, held } = await stageFiles({ dataDir, configFile, to, into: work }, signal);
+    const { staged: files, held } = await stageFiles({ dataDir, configFile, to, into: work }, signal);
     const snapshot = join(work, DATABASE);
     const rows = await storage.snapshot(snapshot);
-    sources.push({ path: DATABASE, from: snapshot, bytes: (await stat(snapshot)).size });
+    files.push({ path: DATABASE, from: snapshot, bytes: (await stat(snapshot)).size });
     signal.throwIfAborted();
 
-    const files: Source[] = [];
-    for (const source of sources)
-      files.push({ ...source, sha256: await hashFile(source.from, source.bytes, signal) });
     const draft = join(work, 'archive');
     const manifest = {
       format: 1 as const,
       version,
       createdAt: new Date(createdAt).toISOString(),
       rows,
-      files,
     };
-    // The private key of an encrypted backup is elsewhere: this one opens it here as well, and is then forgotten.
-    const once = recipients.length > 0 ? await createKey() : null;
-    await writeArchive(draft, manifest, once ? [...recipients, once.recipient] : [], signal);
-    const identity = once?.identity ?? null;
-    let notRehearsed: string | undefined;
-    if (rehearse)
-      await unpack({ file: draft, identity, into: join(work, 'rehearsal'), signal }).catch(error => {
-        if (!(error instanceof AppError) || error.code !== 'storage_full') throw error;
-        notRehearsed = error.message;
-      });
-    if (!rehearse || notRehearsed !== undefined)
-      await readArchive(draft, identity, async () => async () => null, signal);
-    const { size } = await stat(draft);
+    const rehearsal = rehearse ? join(work, 'rehearsal') : null;
+    const { bytes, notRehearsed } = await archiveFiles(
+      { files, manifest, recipients, target: draft, rehearsal },
+      signal,
+    );
     await rename(draft, target);
     await syncDirectory(to);
     return {
-      ...{ file: target, bytes: size, createdAt, encrypted: recipients.length > 0, files: files.length },
+      ...{ file: target, bytes, createdAt, encrypted: recipients.length > 0, files: files.length },
       rows: Object.values(rows).reduce((sum, count) => sum + count, 0),
       leftOut: held,
       ...(notRehearsed !== undefined && { notRehearsed }),

@@ -1,18 +1,16 @@
 import { spawn } from 'node:child_process';
-import { setPriority } from 'node:os';
 import { basename, extname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { AppError, type ErrorCode } from '../../runtime/errors.ts';
+import { lowerPriority } from '../../runtime/priority.ts';
 import { ForeignItem, type ForeignSource, type ForeignThing } from './foreign-item.ts';
 import type { Recognised } from './read-files.ts';
 
 const ENTRY = fileURLToPath(new URL(`./read-main${extname(import.meta.filename)}`, import.meta.url));
 /** A file of 256 MiB as JSON. */
 const MEMORY_MB = 2048;
-/** Priority of the process: live speech goes first. */
-const PRIORITY = 10;
 const MAX_SAID_CHARS = 20_000;
 
 /**
@@ -66,13 +64,5 @@ function failureIn(said: string): AppError {
   } catch {
     const cause = new Error(said.slice(-MAX_SAID_CHARS));
     return new AppError('invalid_request', 'Nothing was imported: it cannot be read', { cause });
-  }
-}
-
-function lowerPriority(pid: number | undefined): void {
-  try {
-    if (pid !== undefined) setPriority(pid, PRIORITY);
-  } catch {
-    // it has ended already, or nobody may do that here
   }
 }

@@ -1,10 +1,10 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { setPriority } from 'node:os';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '../../contract/model.ts';
 import { deadline } from '../../runtime/deadline.ts';
 import { AppError, type ErrorCode } from '../../runtime/errors.ts';
+import { lowerPriority } from '../../runtime/priority.ts';
 
 export interface PictureRequest {
   /** Paths of the original, and of the upright and small copies. */
@@ -26,8 +26,6 @@ export type PictureAnswer = { prepared: Prepared } | { failure: { code: ErrorCod
 
 const ENTRY = fileURLToPath(new URL(`./pictures-main${extname(import.meta.filename)}`, import.meta.url));
 const MEMORY_MB = 256;
-/** Priority of the process: live speech goes first. */
-const PRIORITY = 10;
 const LIMIT_MS = 30_000;
 /** The process ends after this time without a picture. */
 const IDLE_MS = 60_000;
@@ -81,11 +79,7 @@ export function createPictures({ clock }: { clock: Pick<Clock, 'sleep'> }) {
       if (child === started) child = null;
     });
     started.on('error', () => end(started));
-    try {
-      if (started.pid !== undefined) setPriority(started.pid, PRIORITY);
-    } catch {
-      // it has ended already, or nobody may do that here
-    }
+    lowerPriority(started.pid);
     return started;
   }
 

@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { setPriority } from 'node:os';
 import { extname, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
@@ -7,6 +6,7 @@ import { bytesToSamples, SAMPLE_RATE } from '../../audio/pcm.ts';
 import type { Clock } from '../../contract/model.ts';
 import { deadline } from '../../runtime/deadline.ts';
 import { AppError, type ErrorCode } from '../../runtime/errors.ts';
+import { lowerPriority } from '../../runtime/priority.ts';
 
 /** An audio file. */
 export interface AudioFile {
@@ -24,8 +24,6 @@ const ENTRY = fileURLToPath(new URL(`./decode-main${extname(import.meta.filename
 const MEMORY_MB = 256;
 /** A decoder that brings nothing for so long hangs. */
 const STALL_MS = 60_000;
-/** Live speech goes first. */
-const PRIORITY = 10;
 const MAX_NAME_CHARS = 100;
 const MAX_SAID_CHARS = 2000;
 
@@ -152,7 +150,7 @@ async function* output(
   { child, stdout, failed }: Decoder,
   { clock, signal }: Reading,
 ): AsyncGenerator<Int16Array> {
-  lowerPriority(child);
+  lowerPriority(child.pid);
   const pieces = stdout[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   const late = () => new AppError('invalid_input', 'it takes too long to decode');
   let carried = Buffer.alloc(0);
@@ -169,14 +167,5 @@ async function* output(
   } finally {
     child.kill('SIGKILL');
     stdout.destroy();
-  }
-}
-
-function lowerPriority({ pid }: ChildProcess): void {
-  if (pid === undefined) return;
-  try {
-    setPriority(pid, PRIORITY);
-  } catch {
-    // it has ended already, or nobody may do that here
   }
 }

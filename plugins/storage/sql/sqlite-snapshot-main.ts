@@ -1,5 +1,6 @@
 /** Copies a SQLite file and checks the copy, on a thread of its own. */
 import { createRequire } from 'node:module';
+import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { MIGRATION_TABLES } from './migrations.ts';
 import type { SnapshotTask } from './sqlite-snapshot.ts';
@@ -13,6 +14,10 @@ interface Database {
 
 const SQLite: new (file: string, options: { readonly?: boolean; fileMustExist: true }) => Database =
   createRequire(import.meta.url)('better-sqlite3');
+
+/** Nice value: live speech goes first. */
+const PRIORITY = 10;
+if (process.platform === 'linux') setPriority(PRIORITY); // of this thread; elsewhere it would be the whole process
 
 const asked: SnapshotTask = workerData;
 parentPort?.postMessage(asked.task === 'copy' ? copy(asked.file, asked.target) : check(asked.target));

@@ -15,7 +15,6 @@ import {
 } from '../../../core/backup/archive.ts';
 import { restoreBackup } from '../../../core/backup/restore.ts';
 
-const never = new AbortController().signal;
 const sha256 = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest('hex');
 
 async function temporary(t: ExecutionContext): Promise<string> {
@@ -41,7 +40,7 @@ async function written(t: ExecutionContext, recipients: string[] = []) {
     files.push({ path, from, bytes: content.length, sha256: sha256(content) });
   }
   const file = join(directory, 'backup');
-  await writeArchive(file, { ...HEAD, files }, recipients, never);
+  await writeArchive(file, { ...HEAD, files }, recipients);
   return { directory, file };
 }
 

@@ -1,5 +1,5 @@
 /**
- * The process that copies the files of a data directory. It is separate because opening and closing a plugin's
+ * The process that copies the files of a data directory. It is separate also because opening and closing a plugin's
  * database in the server's own process would release the locks that SQLite holds on it there.
  */
 import { type Dirent, constants as FILES } from 'node:fs';
@@ -7,10 +7,11 @@ import { copyFile, link, open, readdir, readFile, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
-import { AppError, toAppError } from '../runtime/errors.ts';
+import { AppError } from '../runtime/errors.ts';
 import { freeBytes } from '../runtime/files.ts';
 import { RESTORE_ENTRY } from './names.ts';
-import type { Staged, StagedFiles, StagingAnswer, StagingRequest } from './staging.ts';
+import type { Staged, StagedFiles, StagingRequest } from './staging.ts';
+import { serveTask } from './task.ts';
 
 /** How long to wait for another process to finish writing to a database. */
 const BUSY_MS = 2000;
@@ -20,18 +21,7 @@ const SPARE_BYTES = 64 * 1024 * 1024;
 const CATALOGUE = new URL('../../config/models.json', import.meta.url);
 const Catalogue = z.object({ models: z.record(z.string(), z.object({ plugin: z.string() })) });
 
-const request: StagingRequest = JSON.parse(process.argv[2] ?? '');
-const answer: StagingAnswer = await stageAll(request).then(
-  (staged): StagingAnswer => staged,
-  (thrown): StagingAnswer => {
-    const { code, message } = toAppError(thrown);
-    return { error: { code, message } };
-  },
-);
-if (process.connected) {
-  process.send?.(answer);
-  process.disconnect();
-}
+await serveTask(stageAll);
 
 async function stageAll(asked: StagingRequest): Promise<StagedFiles> {
   const found = await filesOf(asked);
@@ -42,8 +32,6 @@ async function stageAll(asked: StagingRequest): Promise<StagedFiles> {
   const staged: Staged[] = [];
   const held: string[] = [];
   for (const file of found) {
-    // whoever starts after a server that was killed uses the same directory
-    if (!process.connected) throw new AppError('unavailable', 'The server has ended');
     const copy = await stage(file, join(asked.into, String(staged.length)));
     if (copy === 'held') held.push(file.path);
     else if (copy) staged.push(copy);

@@ -1,0 +1,5 @@
+/** The process that restores a backup for a trial. */
+import { unpack } from './restore.ts';
+import { serveTask } from './task.ts';
+
+await serveTask((backup: { file: string; identity: null; into: string }) => unpack(backup));
