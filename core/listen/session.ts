@@ -71,7 +71,7 @@ export interface Client {
 /** Stands for a client that is not connected. */
 export const NOBODY: Client = {
   owner: null,
-  inbox: { end() {}, clear() {}, async *[Symbol.asyncIterator]() {} },
+  inbox: { watchPauses() {}, end() {}, clear() {}, async *[Symbol.asyncIterator]() {} },
   send() {},
   spend: () => undefined,
   on() {},

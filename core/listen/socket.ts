@@ -296,6 +296,7 @@ export function createListen(options: ListenOptions): Listen {
       metrics: options.metrics,
       valve,
       pace,
+      clock,
       onMessage() {
         lastInboundAt = clock.now();
       },

@@ -9,7 +9,7 @@ import { type AudioEntry, type HeldStream, MAX_MESSAGES } from '../spool/spool.t
 import type { Assigned, Thread } from '../thread.ts';
 import type { Images } from './images.ts';
 import type { Message } from './inbox.ts';
-import { type Connection, firstProblem, quietMs, Refusal } from './parameters.ts';
+import { type Connection, firstProblem, Refusal } from './parameters.ts';
 import { createSilencer, type Pause } from './pause.ts';
 import type { SampleCount } from './sample-count.ts';
 
@@ -162,23 +162,18 @@ export function createIntake(options: IntakeOptions): Intake {
 
   return {
     async run() {
-      // A client that reconnects may have nothing more to say: its earlier speech does not wait for more.
       const turn = createTurn(); // one network packet may bring thousands of messages
-      const quiet = setTimeout(() => held.pause(), quietMs(connection.stream));
-      try {
-        for await (const message of inbox) {
-          turn.begin();
-          const input = inputOf(message);
-          const paying = message !== 'quiet' && !message.binary && spend(costOf(input, message.bytes));
-          if (paying) await paying;
-          if (input.type === 'audio') clearTimeout(quiet); // the inbox reports later pauses
-          const obeying = obey(input);
-          if (obeying) await obeying;
-          const rest = turn.end();
-          if (rest) await rest;
-        }
-      } finally {
-        clearTimeout(quiet);
+      // A client that reconnects may have nothing more to say: its earlier speech does not wait for more.
+      inbox.watchPauses();
+      for await (const message of inbox) {
+        turn.begin();
+        const input = inputOf(message);
+        const paying = message !== 'quiet' && !message.binary && spend(costOf(input, message.bytes));
+        if (paying) await paying;
+        const obeying = obey(input);
+        if (obeying) await obeying;
+        const rest = turn.end();
+        if (rest) await rest;
       }
       held.end();
     },

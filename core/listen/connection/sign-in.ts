@@ -47,13 +47,18 @@ export async function signIn<T>(
  * @param signal ends the wait
  */
 async function firstToken(inbox: Inbox, signal: AbortSignal): Promise<string | null> {
-  const timer = setTimeout(inbox.clear, AUTH_WAIT_MS);
+  // A round later, because the message may have come in time, and this process was held up.
+  let giveUp: NodeJS.Immediate | undefined;
+  const timer = setTimeout(() => {
+    giveUp = setImmediate(inbox.clear);
+  }, AUTH_WAIT_MS);
   signal.addEventListener('abort', inbox.clear);
   try {
     const first = await inbox[Symbol.asyncIterator]().next();
     return first.done || first.value === 'quiet' ? null : tokenOf(first.value.bytes);
   } finally {
     clearTimeout(timer);
+    clearImmediate(giveUp);
     signal.removeEventListener('abort', inbox.clear);
   }
 }
