@@ -227,6 +227,32 @@ test('500 segments of 3,000 characters, and 200 characters outside the basic pla
   t.like(answer, { status: 200, body: { status: 'completed' } });
 });
 
+// Serial, because processor time is counted for the whole process.
+test.serial(
+  'Brackets that are never closed take time in proportion to their number, when a start processes them',
+  async t => {
+    const bracketsOf = (count: number) => ({ ...segment, text: '['.repeat(count) });
+    const spent = async (count: number) => {
+      const { run, send, clock } = await openRest(t);
+      const answer = send('POST', PATH, { transcript_segments: Array(10).fill(bracketsOf(count)) });
+      await clock.asleep(WAIT_MS); // stored
+      const before = process.cpuUsage();
+      run();
+      t.is((await answer).body.status, 'completed');
+      const { user, system } = process.cpuUsage(before);
+      return user + system;
+    };
+    await spent(2000); // compiles
+    const [few, many] = [await spent(2000), await spent(20_000)];
+    t.true(many < 20 * few, `${few} µs, and ${many} for ten times as many`);
+    const { issues } = await openRest(t);
+    for (const count of [60_000, 150_000])
+      t.deepEqual(await issues('POST', PATH, { transcript_segments: [bracketsOf(count)] }), {
+        'body.transcript_segments.0.text': 'string_too_long',
+      });
+  },
+);
+
 test('A body that is not JSON, has the wrong type, or is too large is rejected', async t => {
   const { url, port, token, issues, send } = await openRest(t);
   t.deepEqual(await issues('POST', PATH, '{"transcript_segments": ['), { body: 'json_invalid' });
