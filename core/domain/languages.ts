@@ -8,7 +8,8 @@ export const LANGUAGE_RULE = 'an ISO 639 language code (en, pt-BR), or multi';
 
 const MAX_CHARS = 35;
 const SHAPE = /^[a-z]{2,3}(-[a-z0-9]{1,8})*$/i;
-const NAMES = new Intl.DisplayNames(['en'], { type: 'language', fallback: 'none' });
+/** Loaded when first used. */
+let names: Intl.DisplayNames | undefined;
 
 /**
  * The code in its usual case (`en`, `pt-BR`, `zh-Hant`), `multi` for `auto`; null where it names no language.
@@ -30,7 +31,8 @@ export function baseOf(code: string): string {
 }
 
 function isKnown(language: string): boolean {
-  return language !== 'und' && NAMES.of(language) !== undefined;
+  names ??= new Intl.DisplayNames(['en'], { type: 'language', fallback: 'none' });
+  return language !== 'und' && names.of(language) !== undefined;
 }
 
 /** Scripts have four letters, regions two. */

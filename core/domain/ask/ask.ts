@@ -9,7 +9,6 @@ import type { Notifications } from '../notifications/notifications.ts';
 import { wholeText } from '../search/whole-text.ts';
 import { timeOfDay, toldTime, wallTime } from '../wall-clock.ts';
 import { createAnswerText, shown } from './answer-text.ts';
-import { askedTime } from './asked-time.ts';
 import { type AskedLanguage, goesOn, languageOf, plainWords, tellingWords } from './question-words.ts';
 import type { Retrieve } from './retrieval.ts';
 import type { Asked, Source, Sources } from './sources.ts';
@@ -158,7 +157,7 @@ export function createAsk({
   async function answer(principal: Principal, question: Question, following?: Following): Promise<Answer> {
     const { earlier = [], text } = question;
     const timeZone = question.timeZone ?? (await notifications.settings(principal.user.id)).timeZone;
-    const asked = askedOf(principal, { ...question, earlier, timeZone, now: clock.now() });
+    const asked = await askedOf(principal, { ...question, earlier, timeZone, now: clock.now() });
     const found = await retrieve(asked, new Set(threadOf(text, earlier)[0]?.cited));
     following?.signal.throwIfAborted();
     following?.begin();
@@ -293,10 +292,11 @@ function threadOf(text: string, earlier: readonly Turn[]): Turn[] {
 }
 
 /** Derives what to search for. A follow-up question also uses the words and the time of the ones before. */
-function askedOf(
+async function askedOf(
   principal: Principal,
   { text, earlier, timeZone, now }: { text: string; earlier: readonly Turn[]; timeZone: string; now: number },
-): Asked {
+): Promise<Asked> {
+  const { askedTime } = await import('./asked-time.ts'); // loads the dates of four languages
   const time = askedTime(text, now, timeZone);
   const thread = threadOf(text, earlier);
   const times = time.spans.length === 0 ? thread.map(spansOf) : [];

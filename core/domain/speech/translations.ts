@@ -6,7 +6,6 @@ import type { EventBus, Events } from '../../runtime/events.ts';
 import type { Log } from '../../runtime/log.ts';
 import { baseOf, MULTI } from '../languages.ts';
 import type { SpeechChoices } from './speech-settings.ts';
-import { languageOfText } from './text-language.ts';
 
 /** Time in ms without change after which a segment is translated; longer than usual pauses within a sentence. */
 const SETTLED_MS = 1500;
@@ -174,7 +173,9 @@ export function createTranslations({
   async function languageOf({ userId, conversationId, language, text }: Segment): Promise<string | null> {
     if (language !== null) return language;
     const spoken = (await storage.conversations.get(userId, conversationId))?.language ?? MULTI;
-    return spoken === MULTI ? languageOfText(text) : spoken;
+    if (spoken !== MULTI) return spoken;
+    const { languageOfText } = await import('./text-language.ts'); // loads the statistics of 24 languages
+    return languageOfText(text);
   }
 
   /** Null: not possible now. */

@@ -1,4 +1,4 @@
-import type { Plugin, Understanding } from '../../../core/contract/plugin.ts';
+import type { Understanding } from '../../../core/contract/plugin.ts';
 import { isBroadcast } from './broadcast.ts';
 import { eventsOf } from './events.ts';
 import { readLines } from './lines.ts';
@@ -9,7 +9,7 @@ import { structure } from './structure.ts';
 import { tasksOf } from './tasks.ts';
 import { titleWith } from './titles.ts';
 
-const understand: Understanding['understand'] = async (transcript, context, signal) => {
+export const understand: Understanding['understand'] = async (transcript, context, signal) => {
   signal.throwIfAborted();
   const pacer = new Pacer(signal);
   const lines = await readLines(transcript, context, pacer);
@@ -35,10 +35,3 @@ function isInstant(at: number | null): boolean {
   return at === null || (at >= 0 && at <= LATEST);
 }
 const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
-
-export default {
-  name: 'plain-understanding',
-  api: 1,
-  title: 'Titles, overviews, categories, tasks and appointments by rules, offline and without a model',
-  setup: () => ({ understanding: { understand } }),
-} satisfies Plugin;
