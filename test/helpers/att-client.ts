@@ -8,18 +8,18 @@ export interface Discovered {
   handle: number;
 }
 
-/** A host's end of a connection to a simulated device: the Attribute Protocol, without a radio in between. */
+/** The host's side of a connection to a simulated device: the Attribute Protocol without a radio. */
 export interface AttSession {
   readonly mtu: number;
   readonly services: readonly { uuid: string; characteristics: Discovered[] }[];
   read(handle: number): Promise<Buffer>;
-  /** @param response whether the device confirms it */
+  /** @param response whether the device has to confirm the write */
   write(handle: number, bytes: Uint8Array, response: boolean): Promise<void>;
   subscribe(handle: number): Promise<void>;
   disconnect(): void;
 }
 
-/** A refusal of the device. */
+/** An error response of the device. */
 export class AttError extends Error {
   constructor(code: number) {
     super(`Operation failed with ATT error: 0x${code.toString(16).padStart(2, '0')}`);
@@ -55,7 +55,7 @@ export async function connectAtt(
     forget: close,
   });
 
-  /** Never answers where the device does not. */
+  /** Stays pending if the device does not answer. */
   async function request(...pdu: (number | Uint8Array)[]): Promise<Buffer> {
     const answer = device.receive(
       Buffer.concat(pdu.map(part => (typeof part === 'number' ? Buffer.of(part) : part))),
@@ -65,7 +65,7 @@ export async function connectAtt(
     return answer;
   }
 
-  /** All entries of a kind between two handles: 0x10 for groups, 0x08 for attributes. */
+  /** Lists all entries of a type between two handles. @param opcode 0x10 for groups, 0x08 for attributes */
   async function list(opcode: number, type: number, first: number, last: number): Promise<Buffer[]> {
     const entries: Buffer[] = [];
     for (let from = first; from <= last; ) {
@@ -113,13 +113,13 @@ export async function connectAtt(
   };
 }
 
-/** The answer to a question about handles behind the last one is a refusal. */
+/** A request for handles beyond the last one is answered with an error, which ends a list. */
 function nothingMore(error: unknown): null {
   if (error instanceof AttError) return null;
   throw error;
 }
 
-/** Handle of the declaration, properties, handle of the value, UUID. */
+/** Parses an entry: handle of the declaration, properties, handle of the value, UUID. */
 function described(entry: Buffer): Discovered {
   const bits = entry[2] ?? 0;
   return {
@@ -129,7 +129,7 @@ function described(entry: Buffer): Discovered {
   };
 }
 
-/** In the order of bytes that people read; 16 bits, or 128 with dashes. */
+/** Formats the little-endian bytes of a UUID: 16 bits as `180f`, 128 bits with dashes. */
 export function uuidOf(bytes: Uint8Array): string {
   const hex = Buffer.from(bytes).reverse().toString('hex');
   return hex.length === 4 ? hex : hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');

@@ -17,13 +17,13 @@ export interface SimulatedDevice {
   ignores?: boolean;
   /** True: reads get no answer. */
   silent?: boolean;
-  /** Simulated wearable that answers in its place. */
+  /** Simulated wearable that answers requests; absent: the fields above do. */
   air?: AirDevice;
 }
 
 const FIELD = { services16: 0x03, services128: 0x07, name: 0x09 } as const;
 
-/** A wearable of the simulator: what it advertises is what is known of it before it is connected. */
+/** Describes a simulated wearable as its advertisement does, which is all that is known before it is connected. */
 export function onTheAir(air: AirDevice): SimulatedDevice {
   const fields = fieldsOf(Buffer.concat([air.advertisement() ?? Buffer.alloc(0), air.scanResponse()]));
   const uuids = (type: number, size: number) =>
@@ -81,7 +81,7 @@ class Refusal extends Error {
   }
 }
 
-/** As bluetoothd tells of a device's refusal. */
+/** Converts an error response of a device into bluetoothd's error. */
 function refused<T>(answer: Promise<T>): Promise<T> {
   return answer.catch(error => {
     throw error instanceof AttError ? new Refusal('Failed', error.message) : error;

@@ -1,14 +1,14 @@
-/** The way between a browser and its server, as it is when the server is killed: connections end, new ones are refused. */
+/** A TCP proxy between a browser and its server that can behave like a killed server: connections end, new ones are refused. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
 export interface BreakableLine {
   url: string;
-  /** Ends all connections, and refuses others. */
+  /** Ends all connections, and refuses new ones. */
   cut(): Promise<void>;
-  /** Does so when a request that begins like this has come: the server never gets it. */
+  /** Cuts when the browser sends a request that contains this text; the server never gets it. */
   cutAt(request: string): void;
-  /** The same, once the server has answered such a request: the answer is lost. */
+  /** Cuts when the server answers a request that contains this text; the browser never gets the answer. */
   cutAfter(request: string): void;
   mend(): Promise<void>;
   close(): Promise<void>;
@@ -35,7 +35,7 @@ export async function openBreakableLine(target: string): Promise<BreakableLine> 
       [core, browser],
     ] as const) {
       sockets.add(from);
-      from.on('error', () => {}); // it is closed then
+      from.on('error', () => {}); // 'close' follows
       from.on('close', () => {
         sockets.delete(from);
         to.destroy();

@@ -43,7 +43,7 @@ export interface Watched {
   complaints: string[];
 }
 
-/** Opens a page in a new browser profile of this size, and records its complaints. */
+/** Opens a page in a new browser profile of this size, and records its errors. */
 export async function openPage(
   browser: Browser,
   viewport: { width: number; height: number },

@@ -34,8 +34,8 @@ export interface ChatServer {
 }
 
 /**
- * A server with OpenAI's chat endpoint on a real socket, as Ollama, llama.cpp and vLLM have it: answers come as
- * server-sent events. As long as nobody says else it answers every question as its schema wants it.
+ * A server with OpenAI's chat endpoint on a real socket, as of Ollama, llama.cpp and vLLM: answers are server-sent events. By
+ * default it answers every question in the form of its schema.
  */
 export async function startChatServer(): Promise<ChatServer> {
   const { url, close } = await startLocalServer(answer);

@@ -1,6 +1,5 @@
 /**
- * The delivering parts of core with their own database, in a process that can be killed and takes orders over its
- * channel.
+ * The delivery service with its own database, in a process that can be killed and is controlled over its IPC channel.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';

@@ -55,16 +55,16 @@ export function parseJournal(bytes: Buffer): Step[] {
   return steps;
 }
 
-/** A file, or a directory, which has no content. */
+/** A file; also a directory, without content. */
 interface File {
   safe: Buffer;
-  /** Steps that are in the machine's memory only. */
+  /** Steps that are only in memory. */
   unsynced: Step[];
 }
 
-/** By path. */
+/** Files by path. */
 type Names = Map<string, File>;
-/** A renaming, which is durable once its directory is synced. */
+/** A change of names (create, remove, rename), which is durable once its directory is synced. */
 interface Renaming {
   parent: string;
   run(names: Names): void;
@@ -74,15 +74,15 @@ const isDirectory = ({ kind }: Step) => kind === 'make directory';
 const parentOf = (path: string) => (dirname(path) === '.' ? '' : dirname(path));
 
 /**
- * Simulates a disk that keeps synced data alone: a file's content by its own sync, its name by one of the directory,
- * and either only as it was when that sync began.
+ * Simulates a disk that keeps only synced data. The content of a file is kept by a sync of the file, and its name by a sync of
+ * its directory, both as of the beginning of the sync.
  */
 export function createVolatileDisk() {
   const now: Names = new Map();
   const safe: Names = new Map();
   const directories = new Set<string>();
   let unsynced: Renaming[] = [];
-  /** Steps that the sync of each thread covers. */
+  /** Steps that the running sync of each thread covers. */
   const syncing = new Map<number, ReadonlySet<Step | Renaming>>();
 
   function rename(path: string, run: Renaming['run']) {
@@ -118,8 +118,8 @@ export function createVolatileDisk() {
   }
 
   /**
-   * The files that are found when the power is back: all that was synced, and of the rest what chance had written
-   * already, in any order and torn between sectors. Changes of names reach the disk in their order.
+   * Returns the files that exist when the power is back: everything that was synced, and a random part of the rest, in any
+   * order and cut between sectors. Changes of names reach the disk in order.
    */
   function afterPowerLoss(dice: Dice): Map<string, Buffer> {
     const names = new Map(safe);
@@ -148,7 +148,7 @@ export function createVolatileDisk() {
   };
 }
 
-/** Writes such a disk into a directory. */
+/** Writes the files of a disk into a directory. */
 export async function restore(directory: string, files: ReadonlyMap<string, Buffer>): Promise<void> {
   await mkdir(directory, { recursive: true });
   for (const [name, content] of files) {
@@ -170,7 +170,7 @@ function applied(content: Buffer, steps: readonly Step[]): Buffer {
   return room.subarray(0, length);
 }
 
-/** A disk writes whole sectors: each of them is there or is not. */
+/** Splits a write at sector boundaries: a disk writes a sector whole or not at all. */
 function torn(step: Step, sectorBytes: number): Step[] {
   const { offset, data } = step;
   const pieces: Step[] = [];

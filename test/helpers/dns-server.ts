@@ -5,12 +5,12 @@ import { isIP } from 'node:net';
 interface DnsServer {
   /** `127.0.0.1:<port>` */
   address: string;
-  /** The names that it was asked for, each time for IPv4. */
+  /** Names of the IPv4 queries, in order. */
   asked: string[];
   close(): Promise<void>;
 }
 
-/** A DNS server on a real socket. @param answer the addresses of a name, none: there is no such name */
+/** A DNS server on a real socket. @param answer returns the addresses of a name; none: the name does not exist */
 export async function startDnsServer(answer: (name: string) => string[]): Promise<DnsServer> {
   const socket = createSocket('udp4');
   const asked: string[] = [];
@@ -48,7 +48,7 @@ function questionOf(query: Buffer): { name: string; end: number } {
   return { name: labels.join('.').toLowerCase(), end: at + 1 };
 }
 
-/** Builds an answer to the name in the question, to be forgotten at once. */
+/** Builds an answer to the question, which must not be cached. */
 function recordOf(address: string): Buffer {
   const isIPv6 = isIP(address) === 6;
   const bytes = isIPv6 ? bytesOf(address) : address.split('.').map(Number);

@@ -23,37 +23,37 @@ export interface ProxyOptions {
   slots?: number;
   features?: number;
   devices?: readonly AirDevice[];
-  /** Each with this signal; default: that of the device. */
+  /** Signal strength of every device, in dBm; default: that of the device. */
   rssi?: number;
   port?: number;
 }
 
-/** A simulated Bluetooth proxy of ESPHome, on a real socket. Its Noise is that of another project. */
+/** A simulated Bluetooth proxy of ESPHome on a real socket. Its encryption (Noise) comes from another project. */
 export interface SimulatedProxy {
   readonly port: number;
-  /** Requests that have come, by name, oldest first. */
+  /** Names of the received requests, oldest first. */
   readonly requests: readonly MessageName[];
   /** Notifications passed on to the bridge. */
   readonly notified: number;
   /** Devices that it is connected to. */
   readonly connected: readonly string[];
   readonly clients: number;
-  /** Connections that clients have made, ever. */
+  /** Number of connections that clients have ever made. */
   readonly accepted: number;
   faults: {
     fate(name: MessageName): Fate;
-    /** Error of the Attribute Protocol for requests of this name. */
+    /** Error codes of the Attribute Protocol, by the name of the request that they answer. */
     refuse: Map<MessageName, number>;
-    /** A device out of reach is not heard. */
+    /** Whether the devices are out of reach: their advertisements are not received. */
     isOutOfReach: boolean;
     rssi: number | undefined;
-    /** Whether a notification is left out, as when the buffers of a board are full. */
+    /** Returns whether this notification is dropped, as when the buffers of a board are full. */
     loses(number: number): boolean;
   };
-  /** To every client, as it is. */
+  /** Sends bytes to every client unchanged. */
   send(bytes: Buffer): void;
   say<Name extends MessageName>(name: Name, content?: Partial<Content<Name>>): void;
-  /** Ends every connection, as when it restarts or loses its Wi-Fi. */
+  /** Ends every connection, as when a board restarts or loses its Wi-Fi. */
   restart(): void;
   stop(): Promise<void>;
 }
@@ -76,7 +76,7 @@ interface Client {
 interface AirConnection {
   device: AirDevice;
   mtu: number;
-  /** Handles of which notifications are passed on. */
+  /** Handles whose notifications are passed on. */
   registered: Set<number>;
 }
 
@@ -97,7 +97,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SimulatedP
     loses: () => false,
   };
 
-  /** Only whoever hears the advertisements hears of connections. */
+  /** Only the client that subscribed to advertisements is told of connections. */
   function tell<Name extends MessageName>(name: Name, content?: Partial<Content<Name>>): void {
     subscriber?.send(packetOf(name, content));
   }
@@ -147,7 +147,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SimulatedP
     });
     const agreed = device.receive(Buffer.of(0x02, MTU & 0xff, MTU >> 8));
     connection.mtu = Math.min(MTU, agreed?.readUInt16LE(1) ?? 23);
-    // With a cache a board does not wait for the MTU.
+    // A board that has the services in its cache does not wait for the MTU.
     tell('deviceConnection', { address, isConnected: true, mtu: isCached ? 23 : connection.mtu });
     tellFree();
   }
@@ -161,7 +161,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SimulatedP
     tell('notifyData', { address, handle, data: pdu.subarray(3) });
   }
 
-  /** One request to a device, whose answer `take` gets; where it gives none, nobody does. */
+  /** Sends one request to a device, and passes its answer to `take`; a device that does not answer causes no message. */
   function att(address: string, handle: number, pdu: Buffer, take: (answer: Buffer) => void): void {
     const connection = connections.get(address);
     if (!connection) {
@@ -228,7 +228,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SimulatedP
       if (response) att(address, handle, request(0x12, handle, data), answer);
       else {
         connections.get(address)?.device.receive(request(0x52, handle, data));
-        answer(); // a board answers either way
+        answer(); // a board also answers when the device does not
       }
     },
     writeDescriptorRequest({ address, handle, data }) {
@@ -255,7 +255,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SimulatedP
   // ── clients ─────────────────────────────────────────────────────────────────────────────────────────────────
 
   function receive(client: Client, packet: Packet): void {
-    // Clients for other ends ask for the entities of the board first: there are none.
+    // Other kinds of clients list the entities of the board first: there are none.
     if (packet.type === LIST_ENTITIES) client.send({ type: LIST_ENTITIES_DONE, body: Buffer.of() });
     const message = messageOf(packet);
     if (!message) return;
@@ -360,7 +360,7 @@ export function plainFrame({ type, body }: Packet): Buffer {
   return Buffer.concat([Buffer.of(0), varint(body.length), varint(type), body]);
 }
 
-/** Noise is done by the library esphome-client, in the part of the board. */
+/** The library esphome-client does the encryption, in the role of the board. */
 function sealedFraming(socket: Socket, psk: Buffer): ServerFraming {
   const handshake: HandshakeState = createESPHomeHandshake({ role: 'responder', psk });
   const nothing = Buffer.of();
@@ -466,7 +466,7 @@ function descriptorsOf(device: AirDevice, first: number, last: number) {
   });
 }
 
-/** Read By Type and Read By Group Type, until there are no more. */
+/** Reads all entries by Read By Type or Read By Group Type. */
 function entriesOf(device: AirDevice, opcode: number, type: number, first = 1, last = 0xffff) {
   const entries: { handle: number; value: Buffer }[] = [];
   for (let from = first; from <= last; ) {
@@ -482,7 +482,7 @@ function entriesOf(device: AirDevice, opcode: number, type: number, first = 1, l
   return entries;
 }
 
-/** Little-endian on the air; as a short number, or two of 64 bits, to clients. */
+/** Converts a UUID from its little-endian bytes into what clients get: one short number, or two of 64 bits. */
 function uuidFields(bytes: Buffer): { uuid: bigint[]; shortUuid: number } {
   if (bytes.length === 2) return { uuid: [], shortUuid: bytes.readUInt16LE(0) };
   return { uuid: [bytes.readBigUInt64LE(8), bytes.readBigUInt64LE(0)], shortUuid: 0 };

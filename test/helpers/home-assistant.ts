@@ -1,11 +1,11 @@
 /**
- * Schemas of MQTT discovery, written from Home Assistant's published documentation: every field that an entity may have
- * here, and no other. https://www.home-assistant.io/integrations/mqtt/#mqtt-discovery and the pages of the entities:
+ * Schemas of MQTT discovery, written from Home Assistant's documentation, with the fields that it allows for these entities
+ * and no others. https://www.home-assistant.io/integrations/mqtt/#mqtt-discovery and the pages of the entities:
  * sensor.mqtt, binary_sensor.mqtt, switch.mqtt, event.mqtt, notify.mqtt
  */
 import { z } from 'zod';
 
-/** Publishing and subscribing without wildcards. */
+/** A topic without wildcards. */
 const topic = z
   .string()
   .min(1)

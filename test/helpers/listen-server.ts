@@ -53,27 +53,27 @@ export interface ListenServer {
   refuse: { status: number; retryAfter?: string } | null;
   /** Requests refused so far. */
   refusals: number;
-  /** Connections that start after what is held: their clients left out audio. */
+  /** Connections that start beyond the held audio: their clients skipped some. */
   holes: number;
   /** Whether messages are confirmed as they arrive. */
   acks: boolean;
-  /** Whether a connection is told at once what is held. */
+  /** Whether a new connection is told at once how much is held. */
   greets: boolean;
   /** Complete photos, in the order received. */
   photos: HeldPhoto[];
   /** Answer to a photo; null: none. */
   answerPhoto: (id: string) => object | null;
-  /** Resolves once `what` is true; checked whenever something happens. */
-  until(what: () => boolean): Promise<void>;
-  /** Tells every open connection what is held. */
+  /** Resolves once the condition is true; it is checked at every event. */
+  until(condition: () => boolean): Promise<void>;
+  /** Tells every open connection how much is held. */
   confirm(): void;
-  /** Ends at once, as a killed process would; `held` passes on what it held to the next server. */
+  /** Ends at once, like a killed process. The option `held` passes its streams on to the next server. */
   kill(): Promise<void>;
 }
 
 /**
- * A server that speaks the protocol of /v4/listen as far as audio goes, over a real WebSocket: streams that go on over
- * connections, `received`, `ack`, gaps that belong to the message behind them.
+ * A server with the audio part of the protocol of /v4/listen, over a real WebSocket: streams that continue over connections,
+ * `received`, `ack`, gaps that belong to the message after them.
  */
 export async function startListenServer(
   options: { port?: number; held?: ListenServer['streams'] } = {},
@@ -93,10 +93,10 @@ export async function startListenServer(
     greets: true,
     photos: [],
     answerPhoto: id => ({ type: 'photo_processing', temp_id: id, photo_id: `stored ${id}` }),
-    until(what) {
+    until(condition) {
       const { promise, resolve } = Promise.withResolvers<void>();
       const look = () => {
-        if (!what()) return;
+        if (!condition()) return;
         watchers.delete(look);
         resolve();
       };

@@ -8,14 +8,14 @@ const ANSWERS = GLASSES('0003');
 const BREAK = 0x03;
 const ATT_HEADER_BYTES = 3;
 const BATTERY_PERCENT = 77;
-/** Bytes that their microphone keeps at most. */
+/** Maximum bytes in the microphone's buffer. */
 const BUFFER_BYTES = 32_000;
-/** Each so-manieth transfer finds Bluetooth busy. */
+/** Every seventh transfer is refused because Bluetooth is busy. */
 const BUSY_EVERY = 7;
 
 /**
- * Functions that the firmware offers to programs. Bytes cross the border to JavaScript in hex. A program waits in `sleep` and
- * `yield`; meanwhile the glasses do other things.
+ * Functions that the firmware offers to programs. Bytes are passed to and from JavaScript in hex. `sleep` and `yield` return
+ * control to the glasses.
  */
 const FIRMWARE = `
 local digits, characters = {}, {}
@@ -70,13 +70,13 @@ end
 export interface LuaGlasses extends Board {
   /** Statements that were run, in order. */
   readonly statements: readonly string[];
-  /** The next read of the microphone fails. */
+  /** Makes the next read of the microphone fail. */
   breakMicrophone(reason: string): void;
-  /** Programs do not notice the end of the connection. */
+  /** Whether programs continue when the connection ends. */
   runsOn: boolean;
 }
 
-/** Simulated glasses that run what they are sent in a real Lua interpreter. */
+/** Simulated glasses that run the statements they receive in a real Lua interpreter. */
 export function createGlasses(
   model: 'Frame' | 'halo',
   { address = 'c0:ff:ee:00:00:01', ...options }: PeripheralOptions,
@@ -106,7 +106,7 @@ export function createGlasses(
       sending.push(Buffer.concat([Buffer.of(1), Buffer.from(bytes, 'hex')]));
       return true;
     },
-    /** @returns what is wrong */
+    /** @returns the error; empty: started */
     host_start(encoder: string, sampleRate: number, bits: number, bitrate: number) {
       if (isListening) return 'already started';
       const isRight =

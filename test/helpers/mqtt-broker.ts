@@ -63,13 +63,13 @@ export async function listenTo(url: string, topics: string[]) {
   const mark = `earshot-test/${crypto.randomUUID()}`;
   client.on('message', (topic, message, { retain }) => {
     if (topic === mark) return waiting.get(message.toString())?.();
-    if (message.length === 0 || topic.endsWith('/@status')) return; // taken back, or whether the server is there
+    if (message.length === 0 || topic.endsWith('/@status')) return; // a cleared message, or the server's status
     heard.push({ topic, payload: JSON.parse(message.toString()), isRetained: retain });
   });
   await client.subscribeAsync([...topics, mark], { qos: 1 });
   return {
     heard,
-    /** A broker passes messages to a client in order. */
+    /** Resolves when everything published so far has arrived: a broker passes messages to a client in order. */
     async settle(): Promise<void> {
       const id = crypto.randomUUID();
       const { promise, resolve } = Promise.withResolvers<void>();

@@ -37,7 +37,7 @@ export async function offerPostgres(): Promise<string> {
   function leave(): void {
     users -= 1;
     if (users > 0) return;
-    void server?.then(({ stop }) => stop()).catch(() => {}); // one that did not start needs no stop
+    void server?.then(({ stop }) => stop()).catch(() => {}); // it did not start
     server = null;
   }
 

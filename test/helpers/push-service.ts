@@ -7,15 +7,15 @@ import { startLocalServer } from './local-server.ts';
 interface Pushed {
   headers: IncomingMessage['headers'];
   bytes: number;
-  /** As the browser decrypts it. */
+  /** Decrypted as a browser does. */
   payload: Record<string, unknown>;
-  /** Claims of the VAPID token: verified, issued for this service. */
+  /** Claims of the VAPID token, which was verified and issued for this service. */
   claims: Record<string, unknown>;
 }
 
 /**
- * A push service and a browser that subscribed at it, by the RFCs alone: 8030 (the request), 8188 and 8291 (the
- * encryption), 8292 (VAPID). None of it is shared with whoever sends.
+ * A push service and a subscribed browser, written from the RFCs: 8030 (the request), 8188 and 8291 (the encryption), 8292
+ * (VAPID). It shares no code with the sender.
  */
 export async function startPushService() {
   const browser = createECDH('prime256v1');
@@ -58,7 +58,7 @@ export async function startPushService() {
   };
 }
 
-/** RFC 8292, section 3: `vapid t=<JWT>, k=<public key>`. Null: refused. */
+/** Verifies `vapid t=<JWT>, k=<public key>` (RFC 8292, section 3) and returns its claims; null: refused. */
 async function vapidClaims(authorization = '', audience: string, sender: string | null) {
   const [, token, key] = /^vapid t=([\w.-]+), ?k=([\w-]+)$/.exec(authorization) ?? [];
   if (token === undefined || key === undefined || (sender !== null && key !== sender)) return null;
@@ -77,7 +77,7 @@ async function vapidClaims(authorization = '', audience: string, sender: string 
   }
 }
 
-/** RFC 8188, section 2: one record; RFC 8291, section 3.4: its key. */
+/** Decrypts one record (RFC 8188, section 2) with the key of RFC 8291, section 3.4. */
 function decrypt(body: Buffer, browser: ReturnType<typeof createECDH>, auth: Buffer): Buffer {
   const salt = body.subarray(0, 16);
   const recordSize = body.readUInt32BE(16);

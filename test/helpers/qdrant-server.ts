@@ -6,30 +6,30 @@ import { z } from 'zod';
 
 export interface QdrantServer {
   url: string;
-  /** `GET /collections`, in the order that they came. */
+  /** Method and path of each request, in the order received: `GET /collections`. */
   requests: string[];
-  /** Version that it claims. */
+  /** Version that it reports. */
   version: string;
-  /** The one that it wants; null: none. */
+  /** Required API key; null: none. */
   apiKey: string | null;
-  /** Another way to answer; null: its own. */
+  /** Answers every request in place of the server; null: the server does. */
   instead: ((response: ServerResponse) => void) | null;
-  /** Names of what is there. */
+  /** Names of the existing collections. */
   collections(): string[];
-  /** As its operator would. */
+  /** Removes a collection, as an operator may. */
   removeCollection(name: string): void;
-  /** As another program would. */
+  /** Adds a collection, as another program may. */
   addCollection(name: string): void;
   /** Returns the settings of a collection: vectors, graphs, indexed fields. */
   describe(name: string): unknown;
   close(): Promise<void>;
 }
 
-// What its interface takes, of what is used; anything else is refused, so that a misspelt field is seen.
+// The part of the API that the plugin uses. Anything else is refused, so that a misspelt field is noticed.
 const Uuid = z.uuid();
 const Owner = z.strictObject({ key: z.literal('user_id'), match: z.strictObject({ value: z.string() }) });
 const HasId = z.strictObject({ has_id: z.array(Uuid) });
-/** Whatever is searched or removed is one user's. */
+/** Searches and removals have to name one user. */
 const OwnedFilter = z.strictObject({ must: z.tuple([Owner], HasId) });
 const Payload = z.strictObject({ user_id: z.string(), id: z.string(), updated_at: z.int() });
 const Point = z.strictObject({ id: Uuid, vector: z.array(z.number()), payload: Payload });
@@ -78,8 +78,8 @@ class Refusal extends Error {
 }
 
 /**
- * A server that speaks Qdrant's REST protocol on a real socket, as much of it as is used: everything in memory, real
- * cosines, writes under a condition. It refuses searches and removals that name no owner.
+ * A server with the part of Qdrant's REST API that the plugin uses, on a real socket: everything in memory, real cosines,
+ * conditional writes. It refuses searches and removals that name no owner.
  */
 export async function startQdrantServer(): Promise<QdrantServer> {
   const collections = new Map<string, Collection>();

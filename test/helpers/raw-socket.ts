@@ -1,4 +1,4 @@
-/** WebSocket by hand, RFC 6455 to the bit: what no library would send. */
+/** Writes WebSocket frames (RFC 6455) byte by byte, including invalid ones that no library would send. */
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 
@@ -30,7 +30,7 @@ export function encodeFrame(frame: Frame): Buffer {
   return Buffer.concat([head, mask, body.map((byte, at) => byte ^ (mask[at % 4] ?? 0))]);
 }
 
-/** A close frame's payload. */
+/** Returns the payload of a close frame. */
 export function closing(code: number, reason: Uint8Array | string = ''): Buffer {
   const head = Buffer.alloc(2);
   head.writeUInt16BE(code);
@@ -39,21 +39,21 @@ export function closing(code: number, reason: Uint8Array | string = ''): Buffer 
 
 export interface RawSocket {
   socket: Socket;
-  /** Everything that came, as text. */
+  /** Returns everything received so far, as text. */
   received(): string;
-  /** Resolves when the server has ended its side, or all of it. */
+  /** Resolves when the server has closed its side of the connection, or all of it. */
   ended: Promise<void>;
-  /** The code of the server's close frame; null: it sent none. */
+  /** Returns the code of the server's close frame; null: it sent none. */
   closeCode(): number | null;
 }
 
-/** A TCP connection that has sent these bytes, and goes on when the server has ended its side. */
+/** Opens a TCP connection and sends these bytes. It stays open for writing when the server closes its side. */
 export async function openRaw(url: string, bytes: Uint8Array | string): Promise<RawSocket> {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
   const chunks: Buffer[] = [];
   socket.on('data', chunk => chunks.push(chunk));
-  socket.on('error', () => {}); // a reset is an end
+  socket.on('error', () => {}); // a reset ends the connection as well
   const ended = new Promise<void>(resolve => {
     socket.on('end', resolve);
     socket.on('close', () => resolve());
@@ -68,7 +68,7 @@ export async function openRaw(url: string, bytes: Uint8Array | string): Promise<
   };
 }
 
-/** One that is open: the handshake is behind it. */
+/** Opens a connection and completes the WebSocket handshake. */
 export async function openRawListen(url: string, key: string, query: string): Promise<RawSocket> {
   const raw = await openRaw(url, upgradeRequest(key, query));
   while (!raw.received().includes('\r\n\r\n')) await new Promise(resolve => setTimeout(resolve, 5));

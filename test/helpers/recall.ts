@@ -7,12 +7,12 @@ import paraphrases from '../fixtures/paraphrases.json' with { type: 'json' };
 import { startIndex } from '../plugins/vectors/context.ts';
 import { openDomain, temporaryDirectory } from './domain.ts';
 
-/** Statement of somebody, and another way to ask for it that shares next to no word with it. */
+/** A statement, and a query for it in other words. */
 export type Pair = readonly [memory: string, query: string];
 
 /**
- * Options were chosen by `tune` alone; `test` was written before, and decides nothing. In `names` question and memory
- * share a name or a number that no embedder was taught.
+ * Options were tuned on `tune` alone; `test` was written before that, and only measures. In `names`, query and memory share
+ * a name or a number that is in no vocabulary.
  */
 export const PAIRS = paraphrases as unknown as Record<'tune' | 'test' | 'names', Pair[]>;
 
@@ -30,7 +30,7 @@ export async function rightCategories(
   return decided.filter(isRight => isRight).length / decided.length;
 }
 
-/** How often what was meant is among the best `k`. */
+/** Share of queries whose memory is among the best 1, 5 and 10 results. */
 export interface Recall {
   at1: number;
   at5: number;
@@ -39,7 +39,7 @@ export interface Recall {
 
 const never = new AbortController().signal;
 
-/** By vectors alone: each query against the memories of all pairs and `others`. */
+/** Measures vectors alone: each query is compared with the memories of all pairs and `others`. */
 export async function recallOf(
   embedder: Embedder,
   pairs: readonly Pair[],
@@ -60,7 +60,7 @@ export async function recallOf(
   );
 }
 
-/** By the whole search, by words and by meaning, over memories in a real database and a real index. */
+/** Measures the whole search, by words and by meaning, with a real database and a real index. */
 export async function recallOfSearch(
   t: Pick<ExecutionContext, 'teardown'>,
   embedder: Embedder,
@@ -104,7 +104,7 @@ async function embedAll({ embed }: Embedder, texts: readonly string[]): Promise<
   return vectors;
 }
 
-/** How many are at least as near, itself left out: a tie is no hit. */
+/** Counts the other memories that are at least as similar: a tie is a miss. */
 function rankOf(index: number, scores: readonly number[]): number {
   const own = scores[index] ?? 0;
   return scores.filter((score, at) => at !== index && score >= own).length;

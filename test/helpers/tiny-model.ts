@@ -1,7 +1,7 @@
 /**
- * A language model of a few megabytes, written by hand: a real GGUF file of the architecture `llama`, whose one layer
- * passes on what it gets, so that each token follows from the one before. What it would like to say is `red`, and then
- * to be done: held by a grammar it answers in the form that it is asked for, and says nothing that makes sense.
+ * Writes a language model of a few megabytes: a GGUF file of the architecture `llama` whose only layer returns its input, so
+ * that each token depends on the previous one alone. It prefers the text `red`, and then to end. With a grammar it answers
+ * in the requested form, without meaning.
  */
 import { writeFile } from 'node:fs/promises';
 
@@ -41,7 +41,7 @@ const FOLLOWS: readonly [before: string, next: string][] = [
 
 const idOf = new Map(TOKENS.map(([text], id) => [text, id]));
 
-/** Preference of each token after each other one; a row for each next token. */
+/** Returns the preference for each token after each other token; one row per next token. */
 function preferences(): Float32Array {
   const output = new Float32Array(TOKENS.length * WIDTH);
   const set = (before: number, next: number, wish: number) => {
@@ -51,7 +51,7 @@ function preferences(): Float32Array {
     for (const [rank, text] of LIKED.entries()) set(before, idOf.get(text) ?? 0, 1 - rank / LIKED.length);
   for (const [before, next] of FOLLOWS) set(idOf.get(before) ?? 0, idOf.get(next) ?? 0, 2);
   for (const text of ['r', 'e']) set(idOf.get(text) ?? 0, END, 0);
-  set(idOf.get('d') ?? 0, END, 3); // when no grammar constrains it
+  set(idOf.get('d') ?? 0, END, 3); // unless a grammar forbids it
   set(idOf.get('<0x0A>') ?? 0, idOf.get('r') ?? 0, 2); // the end of its chat template
   return output;
 }

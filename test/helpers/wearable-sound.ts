@@ -27,7 +27,7 @@ function framesOf<T extends Uint8Array>(frameMs: number, encode: (samples: Int16
   });
 }
 
-/** Frames of 20 ms and a constant length. @param bytes of each */
+/** Encodes the speech as Opus frames of 20 ms. @param bytes constant size of a frame */
 export function opusSound(bytes: number): Sound {
   const encoder = new Encoder({ channels: 1, sample_rate: SAMPLE_RATE, application: 'restricted_lowdelay' });
   encoder.ctl(SET_BITRATE, bytes * 8 * 50);
@@ -38,7 +38,7 @@ export function opusSound(bytes: number): Sound {
   );
 }
 
-/** Samples of 16 bits, little-endian, at half the rate of the recording; or at all of it. */
+/** Returns the speech as 16-bit little-endian samples. */
 export function pcmSound(sampleRate: 8000 | 16_000, frameMs: number): Sound {
   return soundOf(
     framesOf(frameMs, samples => {
@@ -51,7 +51,7 @@ export function pcmSound(sampleRate: 8000 | 16_000, frameMs: number): Sound {
   );
 }
 
-/** Frames of 10 ms and 30 bytes. */
+/** Encodes the speech as LC3 frames of 10 ms and 30 bytes. */
 export function lc3Sound(): Sound {
   const { LC3FrameDuration, LC3SampleRate } = lc3.Core;
   const encoder = new lc3.Encoder.LC3Encoder(LC3FrameDuration.NMS_10000US, LC3SampleRate.FS_16000);
@@ -61,7 +61,7 @@ export function lc3Sound(): Sound {
   );
 }
 
-/** ADTS frames of 64 ms. */
+/** Returns the speech as AAC in ADTS frames of 64 ms. */
 export function aacSound(): Sound {
   const file = readFileSync(`${FIXTURES}tomorrow.aac`);
   const frames: Buffer[] = [];

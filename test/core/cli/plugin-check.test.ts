@@ -371,7 +371,7 @@ const BELL = `export default {
   } }),
 };`;
 
-test.serial('a wrong address is told once, with file and line, and nothing is sent', async t => {
+test.serial('a wrong address is reported once, with file and line, and nothing is sent', async t => {
   const dir = await directory(t);
   const file = join(dir, 'bell.mjs');
   await writeFile(file, BELL);
@@ -442,7 +442,7 @@ test.serial('checks that depend on a failed one are not run, which is reported o
   );
 });
 
-test.serial('a rejection that nobody awaits is told once, with its line', async t => {
+test.serial('a rejection that nobody awaits is reported once, with its line', async t => {
   const { failed, findings } = await checkBroken(t, { setup: "void Promise.reject(new Error('astray'));" });
   t.deepEqual(failed, ['life: throws nothing that nobody catches']);
   t.regex(
