@@ -1,17 +1,17 @@
 /**
- * Television and radio in the background, told by what presenters say and people in a room hardly ever do. The owner and
- * known people are never taken for presenters.
+ * Detects television and radio in the background by phrases that presenters use and people in a room hardly ever do. The
+ * owner and known people never count as presenters.
  */
 import type { SpokenSegment } from '../../../core/contract/plugin.ts';
 import { saysNothing } from './nothing.ts';
 
 type Said = Pick<SpokenSegment, 'text' | 'speaker' | 'isUser'>;
 
-/** Characters of a segment that are looked at. */
+/** Maximum characters of a segment that are searched. */
 const MAX_CHARS = 2000;
 /** Unknown speakers are numbered. */
 const STRANGER = /^Speaker \d+$/;
-/** A broadcast talks to an audience, and tells of its programme. */
+/** Phrases that address an audience or announce a programme. */
 const PRESENTED =
   /(?<!\p{L})(?:good (?:morning|evening|afternoon),? and welcome to|welcome (?:back )?to (?:the show|the programme|the program|the news)|(?:and )?welcome back(?: after the break)?, (?:viewers|listeners|folks|ladies)|you(?:'re| are) (?:watching|listening to) \p{Lu}|stay tuned|stay with us|don't go away|after (?:the|this|a short) (?:break|commercial)|(?:we'll|we will) be right back|back to (?:you in )?the studio|reporting (?:live )?from|reports from \p{Lu}|(?:our|the) correspondent|(?:this is|here is|here are|now) the (?:news|headlines|weather forecast)|(?:and )?now (?:the|for the) (?:weather|sport|sports|traffic)(?=[.,:]|$)|coming up(?: next)?(?: on| after|:)|next week:|in (?:tonight's|this week's) (?:episode|programme|program|edition)|call now|order now|operators are standing by|only \p{L}+ left in stock|brought to you by|sponsored by|ladies and gentlemen|dear (?:viewers|listeners)|meine damen und herren|guten abend,? (?:und herzlich )?willkommen (?:bei|zu|zur)|(?:herzlich )?willkommen zurück (?:bei|zu|im studio)|bleiben sie dran|nach der werbung|gleich geht'?s weiter (?:mit|nach)|(?:zurück|damit) ins studio|live aus \p{Lu}|unsere? (?:korrespondentin|korrespondent|reporterin|reporter)|und nun (?:das wetter|zum wetter|zum sport|der sport)|liebe (?:zuschauer|zuhörer|hörerinnen)|rufen sie jetzt an|bestellen sie jetzt|nächste woche:|mesdames et messieurs|bonsoir(?: à tous)?,? et bienvenue|restez avec nous|après la (?:pub|publicité|pause)|à vous les studios|notre (?:envoyée?|correspondante?)|chers (?:téléspectateurs|auditeurs)|voici les titres|appelez maintenant|et maintenant la météo|la semaine prochaine :|señoras y señores|buenas noches y bienvenidos|no se vayan|después de la (?:publicidad|pausa)|volvemos (?:enseguida|tras)|nuestr[oa] (?:corresponsal|enviad[oa])|queridos (?:espectadores|oyentes)|llame ahora|y ahora el tiempo|la próxima semana:)/iu;
 /**
@@ -24,15 +24,15 @@ const GENRES: readonly RegExp[] = [
   /(?<!\p{L})(?:goalkeeper|striker|midfield|yellow card|red card|penalty|offside|corner kick|half[- ]time|free kick|the referee|away side|home side|wickets?|innings|over the bar|bowler|batsman|batter|boundary|leg side|off stump|square leg|lbw|match point|set point|break point|deuce|backhand|forehand|pit stop|pole position|final lap|home straight|torwart|elfmeter|abseits|gelbe karte|rote karte|freistoß|eckball|der schiedsrichter|halbzeit|mi-temps|carton jaune|carton rouge|l'arbitre|hors-jeu|coup franc|le gardien|la surface|portero|penalti|fuera de juego|tarjeta amarilla|tarjeta roja|el árbitro|saque de esquina|delantero)(?!\p{L})/giu,
   /(?<!\p{L})(?:only (?:\p{L}{1,20} )?(?:nineteen|twenty|thirty|forty|fifty)?[- ]?nine(?:ty)?[- ]nine|ninety[- ]nine|free (?:delivery|shipping|postage)|easy (?:payments|instal?lments)|item number|money[- ]back guarantee|while (?:stocks|supplies) last|today only|retail price|limited (?:stock|time|edition)|on your screens?|lines are open|sold out|per customer|versandkostenfrei|artikelnummer|geld[- ]zurück[- ]garantie|solange der vorrat reicht|nur heute|statt \p{L}{1,20} euro|auf ihrem bildschirm|livraison gratuite|satisfait ou remboursé|offre limitée|en exclusivité|envío gratis|oferta limitada|solo hoy|garantía de devolución)(?!\p{L})/giu,
 ];
-/** Different words of one kind. */
+/** Minimum of different words of one kind. */
 const MIN_GENRE_WORDS = 3;
-/** An answer, or a question that is put to somebody who is there. */
+/** Answers and questions, which indicate a conversation. */
 const TALKED =
   /^(?:yes|yeah|yep|no|nope|okay|ok|sure|right|really|thanks|thank you|ja|nein|doch|genau|danke|klar|oui|non|merci|d'accord|sí|vale|gracias|claro)(?!\p{L})|\?\s*$/iu;
-/** At most this share of the segments of a broadcast sounds like talk; interviews have questions, too. */
+/** Maximum share of such segments in a broadcast; interviews have some. */
 const MAX_TALK = 0.34;
 const MIN_SEGMENTS = 3;
-/** A single speaker may be the owner, whom no voice has told yet. */
+/** A single speaker may be the owner, whose voice is not known yet. */
 const MIN_SPEAKERS = 2;
 
 /** Strangers who present something, in a conversation in which the owner is known. */
@@ -41,7 +41,7 @@ export function presentersIn(transcript: readonly Said[]): ReadonlySet<string> {
   return new Set(transcript.filter(isPresented).map(({ speaker }) => speaker));
 }
 
-/** Nobody who is known says anything, somebody presents, and hardly anybody answers. */
+/** Returns whether only strangers speak, in the words of a broadcast, and hardly anybody answers. */
 export function isBroadcast(heard: readonly Said[]): boolean {
   const transcript = heard.filter(each => isOfStranger(each) || !saysNothing([each])); // "hm" of the owner
   const speakers = new Set(transcript.map(({ speaker }) => speaker));

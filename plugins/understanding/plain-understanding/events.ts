@@ -14,7 +14,7 @@ const MAX_EVENTS = 50;
 const MAX_TITLE_CHARS = 80;
 /** Lines before an appointment that are searched for its subject. */
 const TOPIC_LINES = 3;
-/** Lines in which a conversation tells what it is about. */
+/** Lines at the beginning that are searched for the subject of a conversation. */
 const MATTER_LINES = 6;
 /** Lines before a time of day that are searched for its day. */
 const DAY_LINES = 6;
@@ -399,11 +399,11 @@ const HAVING: Readonly<Record<string, ReadonlySet<string>>> = {
   fr: new Set('ai a avons'.split(' ')),
   es: new Set('tengo tiene tenemos'.split(' ')),
 };
-/** Not on a day, or nothing that takes place: "time", "to", participles. */
+/** Words after "have" that rule out an appointment: "time", "to", participles. */
 const NOT_HAD =
   /^(?:to|que|à|zu|time|free|off|work|question|problem|idea|headache|cold|fever|money|days?|been|done|got|frei|zeit|lust|hunger|geld|frage|urlaub|ge\p{Ll}{2,20}(?:t|en)|temps|libre|faim|besoin|envie|tiempo|hambre|ganas|fun|\p{Ll}{1,20}(?:é|ed))$/u;
 
-/** "I'm sending the estimate on Tuesday at four": something that is done. */
+/** "I'm sending the estimate on Tuesday at four" is an activity, not an appointment. */
 function doesIn({ acts }: Line, { from, to }: Clause): boolean {
   return acts.some(
     ({ index, kind, verb }) =>
@@ -433,7 +433,7 @@ const VISITS = new Set(
   'come see meet do make kommen vorbeikommen sehen treffen venir passer voir pasar ver'.split(' '),
 );
 
-/** "That works", "passt", "ça m'arrange", and no refusal. */
+/** "That works", "passt", "ça m'arrange"; false for a refusal. */
 function accepts({ tokens, language: { acts: words } }: Line): boolean {
   const end = tokens.findIndex(endsSentence);
   const first = tokens.slice(0, Math.min(end < 0 ? tokens.length : end + 1, ANSWER_WORDS));
@@ -448,7 +448,7 @@ const SUITS = new Set(
   ),
 );
 const OR = new Set('or oder ou o'.split(' '));
-/** Takes place in the evening, where only the hour is told. */
+/** Events that take place in the evening if only the hour is mentioned. */
 const IN_EVENING =
   /(?:abend|evening|dinner|party|konzert|concert|concierto|theat|kino|cinema|gig|soirée|apéro|dîner|cena|fiesta|pub|drinks|spectacle|raclette|oper(?!ation))/iu;
 
@@ -466,7 +466,7 @@ function isHeardIn(lines: readonly Line[], index: number, { people }: LineContex
   return isTalk && [1, -1].some(step => lines[index + step]?.isOwn);
 }
 
-/** Finds what keeps a clause from being an appointment: conditions and reported speech, or past events and negations. */
+/** Returns the reason why a clause is no appointment: conditions and reported speech, or past events and negations. */
 function obstacleIn(line: Line, { from, to }: Clause, when: When): 'past' | 'open' | null {
   const {
     tokens,

@@ -111,7 +111,7 @@ export async function memoriesOf(
 }
 
 /**
- * Picks from too many: illnesses, and facts that have one value at a time, before habits. The result is in the order in
+ * Keeps the maximum number of memories: illnesses, and facts that have one value at a time, before habits; in the order in
  * which they were said.
  */
 function mostLasting(notes: readonly Note[]): readonly Note[] {

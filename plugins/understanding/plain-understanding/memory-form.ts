@@ -19,7 +19,7 @@ export interface Predicate {
   is?: RegExp;
   /** Required part of the value. */
   holds?: RegExp;
-  /** It must not hold this; what follows the value in its clause counts as well. */
+  /** Must occur neither in the value nor after it in its clause. */
   not?: RegExp;
   minWords?: number;
   maxWords?: number;
@@ -51,7 +51,7 @@ export interface Grammar {
   end: RegExp;
   /** Words with which a fact never ends. */
   looseEnd: RegExp;
-  /** Pronouns whose meaning nobody could tell later. */
+  /** Pronouns that have no meaning outside of the conversation. */
   unclear: RegExp;
   vagueEnd: RegExp;
   /** A temporary statement: an appointment or a note, not a lasting fact. */

@@ -12,13 +12,13 @@ const OCCUPATION_ENDING =
 const NO_OCCUPATION_AFTER = /(?: of yours| of his| than| today| right now)/iu;
 const THINGS =
   /^(?:an?|one|two|three|four|five|six|seven|eight|nine|ten|my own|our own|no) (?:(?!meeting|bit )[\p{L}-]{2,20} ){0,2}?(?:dogs?|cats?|rabbits?|hamsters?|parrots?|tortoises?|snakes?|lizards?|budgies?|goldfish|horses?|pony|ponies|donkeys?|goats?|chickens|hens|bees|ducks|sheep|ferrets?|guinea pigs?|pupp(?:y|ies)|kittens?|caravan|camper ?van|motorhome|motorbike|boat|tractor|cottage|farm|allotment|greenhouse|workshop|piano|violin|guitar|cello|harp|telescope|kiln|loom|(?:step|god|grand)?(?:sons?|daughters?)|brothers?|sisters?|boys?|girls?|kids|children|twins?|nephews?|nieces?|boyfriend|girlfriend|pacemaker|stutter|lisp|tattoos?|limp|allergy|intolerance|prosthetic leg|glass eye|degree in .+|phd in .+|driving licen[cs]e|season ticket|black belt|mortgage|garden|(?:weak|bad|dodgy|slipped|trapped|artificial|new|false|sensitive) (?:back|knees?|hips?|shoulders?|ankles?|wrists?|neck|hearts?|disc|nerve|teeth|tooth|stomach|bladder|eyes?)|sense of (?:smell|direction|rhythm)|car|telly|television|siblings)(?!\p{L})/iu;
-/** Words after a possession that make it a matter of the moment. */
+/** Words after a possession that make the statement temporary. */
 const WAITING =
   /(?: (?:to|waiting|coming|outside|here|there|parked|booked|today|tomorrow|left|for you|for sale|on the way|in the way|in the car))(?!\p{L})/iu;
 const MOMENT =
   /(?: (?:now that|tonight|again|already|at last|later|yet|anymore then|on time|this time))(?!\p{L})/iu;
 
-/** A word that stands for a kind of things, and not for one that somebody sees or means. */
+/** A word for a kind of things, not for a particular one. */
 const KIND =
   /^(?!it|that|this|these|those|to |the |a |an |my |your |his |her |our |their |you|him|them|me|us|when|how|what|where|who|if|being|saying|asking|having|leaving|waiting|doing|getting|seeing|hearing|meetings|mondays|everything|nothing|anything|all |both |each |every|some|one|so |and|or |of |about )\p{Ll}{3,}/u;
 const KIN_OF_SPEAKER =

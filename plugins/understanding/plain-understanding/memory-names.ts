@@ -72,7 +72,7 @@ const NO_NAMES = words(
   'this these those he she it that there what who where how here and who everybody everyone always today tonight tomorrow now then school doctor teacher birthday wedding',
 );
 
-/** Whether a word tells who somebody is to the speaker: "sister". */
+/** Returns whether a word names a relation to the speaker: "sister". */
 export function isRelation(word: string, code: Code): boolean {
   return RELATIONS[code].has(word.toLowerCase());
 }

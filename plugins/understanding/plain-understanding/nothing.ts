@@ -31,7 +31,7 @@ const WEATHER = words(`
 const MAX_WEATHER_WORDS = 8;
 /** Number of segments from which small words alone count as nothing: a single short answer may matter. */
 const MIN_SMALL_SEGMENTS = 3;
-/** Few words are enough where somebody tries a microphone. */
+/** Words of somebody who tests a microphone. */
 const TRIAL =
   /(?<!\p{L})(?:test(?:ing)?|check|is this (?:thing )?on|can you hear me|microphone|mic|mikrofon|hört man mich|micro(?:phone)?|micrófono|probando|prueba|essai)(?!\p{L})/iu;
 const TRIAL_WORDS = words(`

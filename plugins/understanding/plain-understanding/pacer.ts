@@ -1,7 +1,7 @@
-/** Gives the event loop back now and then: a day of speech takes seconds. */
+/** Yields to the event loop during long work: a day of speech takes seconds. */
 import { setImmediate } from 'node:timers/promises';
 
-/** The event loop is given back after so long. */
+/** Maximum time without yielding. */
 const SLICE_MS = 10;
 
 export class Pacer {

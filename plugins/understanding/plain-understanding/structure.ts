@@ -181,7 +181,7 @@ const UNITS = words(
    minutos mes meses años noche tarde`,
 );
 
-/** Days and numbers say when, and not what it is about. */
+/** Returns whether a word states a time: days, units and numbers, which are not the subject. */
 function isOfTime(word: string): boolean {
   if (UNITS.has(word)) return true;
   const token = { text: word, word, bare: word, start: 0, end: word.length, stop: '' as const };
@@ -190,7 +190,7 @@ function isOfTime(word: string): boolean {
   );
 }
 
-/** A sentence tells much when its words come in several sentences, but not in all; and more so near the beginning. */
+/** Weighs sentences: words that occur in several sentences, but not in all, count most, and early sentences count more. */
 async function weighed(sentences: Sentence[], pacer: Pacer): Promise<Sentence[]> {
   const counts = new Map<string, number>();
   for (const word of sentences.flatMap(sentence => sentence.telling))
@@ -207,7 +207,7 @@ async function weighed(sentences: Sentence[], pacer: Pacer): Promise<Sentence[]>
   });
 }
 
-/** A phrase of few words from the most telling sentence. */
+/** Returns a short phrase from the sentence with the highest weight. */
 async function titleOf(sentences: readonly Sentence[], english: boolean, pacer: Pacer): Promise<Cited> {
   const counts = new Map<string, number>();
   for (const { telling } of sentences) {
@@ -234,14 +234,14 @@ function isTalk({ text }: Sentence): boolean {
   return TALK.test(withoutOpeners(text.slice(0, TITLE_FROM_CHARS)));
 }
 
-/** A word that comes back is what it is about. */
+/** A word that is repeated more often is more likely to be the subject. */
 function worthOf(count: number): number {
   return count ** 0.7;
 }
 
 const TALK_WEIGHT = 0.85;
 const TIME_WEIGHT = 0.5;
-/** They say who talks, or that somebody does. */
+/** Sentences that begin with one of these words are less suitable as titles. */
 const TALK =
   /^(?:I|I'll|I'm|I'd|I've|you|you'll|you're|you've|we|we'll|it's|it|that's|he|she|they|there|let|what|how|when|ich|du|wir|er|sie|es|das|da|was|wie|je|j'|tu|vous|on|il|elle|c'est|ça|qu|yo|tú|usted|qué|cómo)(?!\p{L})/iu;
 
@@ -251,7 +251,7 @@ function phraseOf(sentence: Sentence, counts: ReadonlyMap<string, number>, engli
   return english ? titleCased(text) : capitalised(text);
 }
 
-/** The part of a sentence between commas that tells the most, where the others tell less. */
+/** Returns the part of a sentence between commas that has the most frequent words. */
 function mainClause({ text }: Sentence, counts: ReadonlyMap<string, number>): string {
   const head = text.slice(0, TITLE_FROM_CHARS).toWellFormed();
   if (wordsOf(head).length <= MAX_TITLE_WORDS) return head;
@@ -261,7 +261,7 @@ function mainClause({ text }: Sentence, counts: ReadonlyMap<string, number>): st
   return parts.reduce((best, part) => (worth(part) > worth(best) ? part : best), parts[0] ?? head);
 }
 
-/** The words of a long clause that lie closest around those that tell the most, without a time at their end. */
+/** Shortens a long clause to consecutive words around the most frequent ones, without a time at the end. */
 function ofFewWords(text: string, counts: ReadonlyMap<string, number>): string {
   const words = text.split(' ');
   if (words.length <= MAX_TITLE_WORDS) return text;

@@ -95,7 +95,7 @@ export function describe(
     if (isPronoun && !hasObject && words.personal.has(token.word)) {
       const named = personFor(lines, index, act, token.word, names);
       if (named) from.push(named.line);
-      pieces.push(named ? { text: named.text, at: null } : { text: token.text, at }); // never a thing
+      pieces.push(named ? { text: named.text, at: null } : { text: token.text, at }); // a pronoun that only stands for people
       hasObject = true;
       continue;
     }
@@ -210,7 +210,7 @@ const WOMEN =
 const KIN =
   /^(?:dad|father|brother|son|husband|boyfriend|uncle|grandpa|grandad|nephew|boss|landlord|mum|mom|mother|sister|daughter|wife|girlfriend|aunt|grandma|gran|nan|niece|landlady|cousin|friend|mate|neighbour|neighbor|doctor|colleague|accountant|vater|papa|bruder|sohn|mann|freund|onkel|opa|neffe|chef|mutter|mama|schwester|tochter|frau|freundin|tante|oma|nichte|chefin|nachbar|nachbarin|kollege|kollegin|père|frère|fils|mari|copain|oncle|papi|mère|sœur|soeur|fille|femme|copine|mamie|voisin|voisine|patron|patronne|cousine|ami|amie|padre|papá|hermano|hijo|marido|novio|tío|abuelo|madre|mamá|hermana|hija|mujer|novia|tía|abuela|vecino|vecina|jefe|jefa|primo|prima|amigo|amiga)$/u;
 
-/** "I'll tell you": nobody could tell later what it was. */
+/** "I'll tell you" does not say what. */
 const TALK = new Set('tell say show sagen zeigen dire montrer decir enseñar'.split(' '));
 
 function isKnown(word: string, { owner, people }: Names): boolean {

@@ -612,16 +612,16 @@ const THINGS = new Set("it it's it'll they er es sie dass c' ça il elle ils ell
 const EXPIRES = new Set('expires expire läuft verfällt caduca vence'.split(' '));
 const NO_TOKENS: ReadonlySet<number> = new Set();
 const AND = new Set(['and', 'und', 'et', 'y']);
-/** A present is bought by the day, whenever that is named: "a present for Mum, she turns seventy on the twentieth". */
+/** A present is due on the day of its occasion: "a present for Mum, she turns seventy on the twentieth". */
 const OCCASION =
   /(?:birthday|wedding|anniversary|graduation|christening|geburtstag|hochzeit|jubilaum|taufe|anniversaire|mariage|bapteme|cumpleanos|boda|aniversario|bautizo)/;
 /** Food that is made for an occasion. */
 const DISH =
   /^(?:cakes?|desserts?|puddings?|salads?|cookies|brownies|muffins|pies?|trifle|quiche|lasagn[ea]|casserole|\p{Ll}*kuchen|\p{Ll}*salat|nachtisch|torte|gateau|tarte|salade|postre|tarta|ensalada|empanadas?|pastel)$/u;
-/** "I'll let you know by Friday" dates what has to be asked before. */
+/** "I'll ask my boss. I'll let you know by Friday": the date also applies to the task before. */
 const ANSWERS =
   /(?<!\p{L})(?:let (?:you|him|her|them) know|get back to (?:you|him|her|them)|sag\p{L}* (?:dir|ihnen|euch)|geb\p{L}* (?:dir|ihnen|euch) bescheid|meld\p{L}* mich|(?:te|vous) (?:dis|redis|dirai|tiens au courant)|(?:te|le|os) (?:digo|aviso|diré))(?!\p{L})/iu;
-/** "You'll need to fast." "Okay, I'll get the vitamins tonight": the owner speaks of another thing. */
+/** "You'll need to fast." "Okay, I'll get the vitamins tonight": the owner answers with another task. */
 function isOfOther({ tokens, language, when }: Line, own: Act, { verb }: Act): boolean {
   if (!OWN.has(own.kind) || own.verb === null || own.verb.infinitive === verb?.infinitive) return false;
   const said = tokens.slice(Math.min(own.index, own.prefieldFrom), own.to);
@@ -635,7 +635,7 @@ function isOfOther({ tokens, language, when }: Line, own: Act, { verb }: Act): b
 }
 /** Romance pronouns that are articles as well, before a verb. */
 const OBJECTS = new Set('los las les lo'.split(' '));
-/** "Do it before Thursday" is of what was promised just before. */
+/** "Do it before Thursday" refers to the last promise. */
 const DO_IT =
   /(?<!\p{L})(?:do (?:it|that|so)|get (?:it|that) done|mach(?:en Sie)? (?:es|das)|erledig\p{L}* (?:es|das)|(?:fais|faites)[- ](?:le|la|ça)|hazlo|h[aá]galo)(?!\p{L})/iu;
 const DO_IT_CHARS = 100;
@@ -792,7 +792,7 @@ const HESITATIONS = new Set('oh ah um uh er hm hmm äh ähm euh eh well na ach'.
 
 const OPENED: ReadonlySet<Act['kind']> = new Set(['request', 'promise', 'offer']);
 
-/** The speaker's own words go on: "they said Monday, so I'll call them". */
+/** Begins the speaker's own words after reported speech: "they said Monday, so I'll call them". */
 const RESUMES = new Set('so but aber also deshalb mais donc pero'.split(' '));
 
 /** Conditions, wishes, reported speech, questions, past events and negations. */

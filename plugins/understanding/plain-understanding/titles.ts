@@ -1,17 +1,17 @@
-/** Chooses between a sentence and what was noted as the title of a conversation. */
+/** Chooses the title of a conversation: a sentence, or its first appointment and task. */
 import type { Cited } from '../../../core/contract/plugin.ts';
 import { languageOf } from './language.ts';
 import { titleCased } from './structure.ts';
 import { tokensOf } from './tokens.ts';
 
 const MAX_TITLE_CHARS = 60;
-/** A sentence that begins like this needs the ones before it to be understood. */
+/** A sentence with such a beginning is not understandable on its own. */
 const LOOSE_START =
   /^(?:I|I'll|I'm|I'd|I've|you|you'll|you're|you've|we|we'll|we've|we're|it's|it|that's|he|he's|she|she's|they|they're|there|here|let|what|how|when|where|give|mind|and|well|ich|du|wir|er|sie|es|das|da|was|wie|und|dann|je|j'|tu|vous|on|il|elle|c'est|ça|et|qu|yo|tú|usted|qué|cómo|lo|le|la|y)(?!\p{L})/iu;
 
 /**
- * Prefers the first appointment and the first task where the sentence only makes sense in its place, or tells of something
- * else.
+ * Returns the first appointment and the first task if the sentence is not understandable on its own, or is not about any of
+ * them; otherwise the sentence.
  */
 export function titleWith(
   sentence: Cited,
