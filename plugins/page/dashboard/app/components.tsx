@@ -123,7 +123,7 @@ export function useLoaded<T>(key: string, load: () => Promise<T>, kinds: readonl
       error => number === newest.current && setState(before => ({ ...before, key, error })),
     );
   }
-  // before the browser draws: the answer is on its way meanwhile
+  // a layout effect, so that the request is sent before the browser draws
   useLayoutEffect(() => {
     reload();
     let timer = 0;
@@ -224,7 +224,7 @@ function settle(): void {
 }
 window.addEventListener('pagehide', settle);
 
-/** A popover is raised for each message, because an open dialog would cover an ordinary element. */
+/** Shows messages in a popover, which is opened anew for each one: an open dialog would cover an ordinary element. */
 export function Toasts() {
   const box = useRef<HTMLDivElement>(null);
   const shown = toast.value;
@@ -344,7 +344,7 @@ export function VirtualList({
   );
 }
 
-/** In the language of the page, unless a user chose the name. */
+/** Returns the name of a speaker; of an unnamed one, the number in the language of the page. */
 export function speakerName({ is_user, speaker_id, speaker_name }: Segment): string {
   if (is_user) return t.value.me;
   return speaker_name === `Speaker ${speaker_id}` ? t.value.speaker(speaker_id) : speaker_name;

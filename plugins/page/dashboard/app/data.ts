@@ -450,7 +450,7 @@ export interface Recording {
   created_at: string;
 }
 
-/** Progress of an import of another product's data, and what came of it. */
+/** Progress and result of an import of another product's data. */
 export interface ImportProgress {
   work: 'import' | 'dry_run' | 'undo' | null;
   running: boolean;

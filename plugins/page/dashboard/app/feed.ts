@@ -61,7 +61,7 @@ export async function follow(signal: AbortSignal): Promise<void> {
         tell(event, data);
       }
     } catch {
-      // treated like the end of the stream
+      // an error is handled like the end of the stream
     }
     if (signal.aborted) return;
     connection.value = 'lost';
@@ -72,7 +72,7 @@ export async function follow(signal: AbortSignal): Promise<void> {
 
 const hurried = new EventTarget();
 
-/** Reconnects at once after the server was lost; the whole page is then reloaded. */
+/** Reconnects at once instead of after the pause. */
 export function hurry(): void {
   hurried.dispatchEvent(new Event('online'));
 }

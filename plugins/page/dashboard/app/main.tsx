@@ -21,7 +21,7 @@ declare global {
 
 const failure = signal<unknown>(null);
 const shell = signal<ComponentType<{ path: string }> | null>(null);
-/** Read once: a form that somebody sees stays until it is known that they need none. */
+/** Read once at the start: a sign-in form that is shown stays until the session is known to be valid. */
 const isReturning = wasSignedIn();
 
 function fail(error: unknown): void {
@@ -37,7 +37,7 @@ function loadShell(): void {
   );
 }
 
-/** Browsers remember a script that did not come, so only loading everything again helps. */
+/** Browsers cache the failure of a dynamic import, so the whole page has to be reloaded. */
 function again(): void {
   const reload = () => location.reload();
   fetch('/healthz').then(reload, () => {});
@@ -68,7 +68,7 @@ function App() {
   );
 }
 
-/** The page then opens without a connection. Later than what is on the screen: it fetches every file. */
+/** Lets the page open offline. Runs after the first page is shown, because the worker fetches every file. */
 function registerWorker(): void {
   if (!('serviceWorker' in navigator && window.trustedTypes)) return;
   // The policy of the page refuses any other address.

@@ -1,4 +1,4 @@
-/** Notices in place of what is not there yet. The sign-in shows them, too, so they hold nothing of the pages. */
+/** Shown while something loads, or instead of it. The sign-in uses them, so they import no page. */
 import { hurry } from './feed.ts';
 import { ApiError } from './session.ts';
 import { t } from './texts.ts';

@@ -6,7 +6,7 @@ import { position } from './format.ts';
 import { ApiError, api, request } from './session.ts';
 import { t } from './texts.ts';
 
-/** No clip is longer: one that began earlier is over. */
+/** Maximum length of a clip: one that began earlier has ended. */
 const LONGEST_CLIP_MS = 120_000;
 
 const startOf = ({ started_at }: KeptAudio) => Date.parse(started_at);
@@ -31,7 +31,7 @@ export interface Playback {
 export function usePlayback(conversationId: string, startedAt: string): Playback {
   const [playing, setPlaying] = useState<{ clip: KeptAudio; url: string; from: number } | null>(null);
   const [seconds, setSeconds] = useState<number | null>(null);
-  /** The request that counts, where a newer one overtakes it. */
+  /** Number of the latest request: answers to earlier ones are ignored. */
   const newest = useRef(0);
   useEffect(() => () => URL.revokeObjectURL(playing?.url ?? ''), [playing?.url]);
   const list = `/v1/conversations/${encodeURIComponent(conversationId)}/audio`;

@@ -27,7 +27,7 @@ export async function startPush(channels: readonly Channel[], label: string): Pr
   return true;
 }
 
-/** The server finds out at its next push. */
+/** Unsubscribes in the browser. The server removes the address when its next push fails. */
 export async function stopPush(): Promise<void> {
   const worker = await navigator.serviceWorker.getRegistration();
   await (await worker?.pushManager.getSubscription())?.unsubscribe();

@@ -31,7 +31,7 @@ export interface Session {
 /** Values of fields, by their names. */
 export type Version = Readonly<Record<string, string | number | null>>;
 
-/** A request that was refused, or that nobody answered. */
+/** A request that the server refused or did not answer. */
 export class ApiError extends Error {
   /** 0: the server could not be reached. */
   readonly status: number;
@@ -44,14 +44,14 @@ export class ApiError extends Error {
   }
 }
 
-/** Set while somebody is signed in: whether to wait for the cookie's answer before the form is shown. */
+/** Set while somebody is signed in. At the start, the form is then shown only if the cookie is refused. */
 const SIGNED_IN = 'earshot.signed-in';
 
 export function wasSignedIn(): boolean {
   return localStorage.getItem(SIGNED_IN) !== null;
 }
 
-/** Name of the kept account: no path of the server. */
+/** Key of the cached account; not a path of the server. */
 const ACCOUNT = '/kept/account';
 
 export function begin(session: Session): void {
@@ -61,7 +61,7 @@ export function begin(session: Session): void {
   isExpired.value = false;
   localStorage.setItem(SIGNED_IN, '');
   release(isSame);
-  void keep(ACCOUNT, session.account).catch(() => {}); // the disk is full: go on without a copy
+  void keep(ACCOUNT, session.account).catch(() => {}); // a full disk: continue without a copy
 }
 
 /** Signs in by the cookie; if the server is unreachable, shows the cached data of the last account. */
@@ -147,7 +147,7 @@ export async function signOut(): Promise<void> {
   forget();
 }
 
-/** Requests that need no token, and renew none. */
+/** Paths of requests that need no token and renew none. */
 const SIGNING_IN = /^\/v1\/auth\/(?!sessions)/;
 
 /**
@@ -178,7 +178,7 @@ let slowTimer: ReturnType<typeof setTimeout> | undefined;
 const SLOW_MS = 700;
 
 /**
- * The same, as JSON. A change that is already in flight is not sent twice, however often its button is
+ * Sends a request and returns its JSON. A change that is already in flight is not sent twice, however often its button is
  * pressed.
  * @throws {ApiError} with the server's message
  */
@@ -205,12 +205,12 @@ function keyOf(method: string, path: string, body: unknown): string {
   return `${method} ${path} ${JSON.stringify(body)}`;
 }
 
-/** Idempotency keys of requests without an answer: the server may have done what they ask. */
+/** Idempotency keys of requests without an answer, which the server may have processed. */
 const unanswered = new Map<string, string>();
 const MOST_UNANSWERED = 100;
 const KEY_BYTES = 16;
 
-/** Sent again after its answer was lost, a request has the same key, by which the server knows it. */
+/** Adds an idempotency key: the same one if the request is sent again after its answer was lost. */
 function repeatable(asked: string, init: RequestInit = {}): RequestInit {
   const bytes = crypto.getRandomValues(new Uint8Array(KEY_BYTES)); // `randomUUID` needs TLS
   const key = unanswered.get(asked) ?? Array.from(bytes, byte => byte.toString(36)).join('-');

@@ -1,4 +1,4 @@
-/** Everything behind the sign-in: it comes by itself, so that the form does not wait for it. */
+/** Everything behind the sign-in, loaded as a separate script so that the form appears sooner. */
 import { useSignalEffect } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
@@ -12,12 +12,12 @@ import { Now } from './pages/now.tsx';
 import { ApiError } from './session.ts';
 import { t } from './texts.ts';
 
-/** A page whose script comes when it is first opened. */
+/** Returns a page whose script is loaded when it is first opened. */
 function later(load: () => Promise<ComponentType>): ComponentType {
   return lazy(() => load().catch(() => Unloaded));
 }
 
-/** By their paths. */
+/** Pages by path. */
 const PAGES: Readonly<Record<string, ComponentType & { preload?: () => Promise<unknown> }>> = {
   '/': Now,
   '/conversations': Conversations,
@@ -35,7 +35,7 @@ const PAGES: Readonly<Record<string, ComponentType & { preload?: () => Promise<u
   '/system': later(() => import('./pages/system.tsx').then(module => module.System)),
 };
 
-/** The script of the first page comes while the server answers whose it is. */
+/** Loads the script of the first page while the server identifies the account. */
 void PAGES[location.pathname.replace(/^\/conversations\/.+/, '/conversations/:id')]?.preload?.();
 
 interface Place {
@@ -122,7 +122,7 @@ function Links({ places, path }: { places: readonly Place[]; path: string }) {
   );
 }
 
-/** On a phone the bar at the bottom has room for five. */
+/** Lists the other pages on a phone, whose bar at the bottom has room for five. */
 function More() {
   return (
     <Page title={t.value.more}>
@@ -141,7 +141,7 @@ function NotFound() {
   );
 }
 
-/** The script of the page did not come. Browsers remember that, so only loading everything again helps. */
+/** Shown if the script of a page cannot be loaded. Browsers cache that failure, so the whole page has to be reloaded. */
 function Unloaded() {
   const wasLost = useRef(false);
   useSignalEffect(() => {

@@ -1,4 +1,4 @@
-/** Exports of other products: tried, imported and taken back. */
+/** Imports of data from other products: a trial, the import, and undoing it. */
 import { useState } from 'preact/hooks';
 import { Dialog, Show, sayError, useLoaded } from '../components.tsx';
 import type { ForeignImport, ImportProgress } from '../data.ts';
@@ -25,7 +25,7 @@ export function ForeignImports() {
 
 function ImportsDialog({ onClose }: { onClose: () => void }) {
   const [file, setFile] = useState<File | null>(null);
-  /** The file that was tried: only what was tried is imported. */
+  /** The file of the last trial; only that file can be imported. */
   const [tried, setTried] = useState<File | null>(null);
   const [sent, setSent] = useState<number | null>(null);
   const [problem, setProblem] = useState('');
@@ -130,7 +130,7 @@ function ImportsDialog({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** Result of a try, an import or its undoing. */
+/** Progress and result of a trial, an import or an undo. */
 function Outcome({ state }: { state: ImportProgress }) {
   const { work, running, done, format, counts, known, left_out, error } = state;
   if (work === null) return null;

@@ -11,7 +11,7 @@ const PATH = '/v1/dev/user/memories';
 const MOST = 200;
 const TYPING_MS = 250;
 
-/** A search finds less of it. */
+/** A memory as the list shows it; search results lack some fields. */
 type Shown = Pick<Memory, 'id' | 'content' | 'category'> & Partial<Pick<Memory, 'created_at' | 'said_in'>>;
 
 export function Memories() {

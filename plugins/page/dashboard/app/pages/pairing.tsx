@@ -1,4 +1,4 @@
-/** Steps from a wearable in a drawer to its name on the page: a key for its bridge, one command, and waiting for it. */
+/** Pairs a wearable: creates a key for its bridge, shows the command to run, and waits until the wearable connects. */
 import { useRef, useState } from 'preact/hooks';
 import { Dialog, say, useLoaded } from '../components.tsx';
 import type { Wearable } from '../data.ts';

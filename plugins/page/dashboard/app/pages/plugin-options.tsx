@@ -7,7 +7,7 @@ import { type Schema, typeOf } from '../schema-form.tsx';
 import { api } from '../session.ts';
 import { t } from '../texts.ts';
 
-/** Values that were typed, by the names of their options; null: back to what the file or the default says. */
+/** Entered values by option name; null: back to the value of the file, or to the default. */
 type Changes = Readonly<Record<string, unknown>>;
 
 export function PluginOptions({ plugin, reload }: { plugin: PluginState; reload: () => void }) {
@@ -151,7 +151,7 @@ function textOf(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value, null, 2) : String(value);
 }
 
-/** None where nothing was changed. The server judges the values: it has the whole schema. */
+/** Returns the entered value; nothing if it is unchanged. The server validates it, as it has the whole schema. */
 function changeOf(
   { name, schema, secret, value, changeable }: PluginOption,
   data: FormData,

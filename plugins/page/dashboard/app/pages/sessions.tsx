@@ -66,7 +66,7 @@ export function Sessions() {
   );
 }
 
-/** The first that occurs counts: most browsers also name those that they resemble. */
+/** The first match counts, because most browsers also name the ones that they are compatible with. */
 const BROWSERS = [
   ['Edg', 'Edge'],
   ['OPR/', 'Opera'],
@@ -87,7 +87,7 @@ const SYSTEMS = [
   ['Linux', 'Linux'],
 ] as const;
 
-/** `Firefox on Android`; what is not known stays as it is. */
+/** Returns `Firefox on Android`; an unknown user agent is returned unchanged. */
 function agentName(userAgent: string): string {
   const find = (names: readonly (readonly [string, string])[]) =>
     names.find(([mark]) => userAgent.includes(mark))?.[1];

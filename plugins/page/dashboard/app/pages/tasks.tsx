@@ -213,7 +213,7 @@ export function TaskRow({
   );
 }
 
-/** The description, and the day. */
+/** Shows a version of a task: its description and due date. */
 function versionText({ description, due_at }: Version): string {
   const day = typeof due_at === 'string' ? shortDate(due_at) : t.value.noDueDate;
   return `${description} (${t.value.dueDate}: ${day})`;

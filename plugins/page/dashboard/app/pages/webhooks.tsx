@@ -9,7 +9,7 @@ import { t } from '../texts.ts';
 const PATH = '/v1/hooks';
 const SECRET_PATH = '/v1/users/developer/webhooks/secret';
 
-/** Addresses that are told what happens. */
+/** Webhooks: addresses to which the server sends events. */
 export function Webhooks() {
   const hooks = useLoaded('hooks', () => api<Hook[]>('GET', PATH));
   const [editing, setEditing] = useState<Hook | 'new' | null>(null);
@@ -194,7 +194,7 @@ function HookDialog({
 }: {
   /** Null: a new one. */
   hook: Hook | null;
-  /** Types that there is a webhook of. */
+  /** Types of the existing webhooks. */
   used: readonly string[];
   onClose: () => void;
   onDone: (made: NewHook) => void;
@@ -262,7 +262,7 @@ function HookDialog({
   );
 }
 
-/** As it is set: for audio with the seconds between two deliveries. */
+/** Returns the address in the form in which it is entered: for audio with the seconds between two deliveries. */
 function addressOf({ url, seconds }: Hook): string {
   return seconds === null ? url : `${url},${seconds}`;
 }
