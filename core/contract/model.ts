@@ -14,9 +14,9 @@ export interface User {
   id: string;
   /** Name that people type on the command line. */
   name: string;
-  /** The name as it is compared, without case: unique. */
+  /** The name in the form in which it is compared, without case: unique. */
   nameKey: string;
-  /** Identity at the identity provider: its `iss` and `sub`. */
+  /** Identity at the identity provider: `iss` and `sub` of its tokens. */
   issuer: string;
   subject: string;
   createdAt: number;
@@ -25,7 +25,7 @@ export interface User {
   /** ID tokens issued up to then are invalid. */
   signedOutAt: number | null;
   role: Role;
-  /** Since then all its credentials are refused; null: it is not disabled. */
+  /** When the account was disabled: all its credentials are refused since; null: it is enabled. */
   disabledAt: number | null;
 }
 
@@ -51,12 +51,12 @@ export interface ApiKey {
   lastUsedAt: number | null;
 }
 
-/** A browser or program that signed in with a password. Its tokens are valid for as long as the row is there. */
+/** A browser or program that signed in with a password. Its tokens are valid as long as the row exists. */
 export interface AccountSession {
   id: string;
   userId: string;
   kind: 'browser' | 'program';
-  /** Header User-Agent of the sign-in, cut; empty: none. */
+  /** Header User-Agent of the sign-in, shortened; empty: none. */
   userAgent: string;
   createdAt: number;
   /** Time of the last request with it, up to a minute late. */
@@ -106,8 +106,7 @@ export interface CalendarEvent {
 }
 
 /**
- * Title, summary and the rest that an `understanding` plugin made of a transcript, as it is stored and shown. Texts are
- * plain, and empty until the conversation has ended.
+ * Result of an `understanding` plugin, as it is stored and shown. Texts are plain, and empty until the conversation has ended.
  */
 export interface Structured {
   /** At most 200 characters. */
@@ -125,13 +124,13 @@ export interface Structured {
   events: CalendarEvent[];
   /** Ids of the memories that rest on the conversation, as they were stored. Absent: none. */
   memories?: string[];
-  /** The plugin that made it, and whether a better one, or a newer transcript, is still to be tried. Absent: unknown. */
+  /** The plugin that made it. `provisional`: a better plugin, or a newer transcript, is still to be tried. Absent: unknown. */
   by?: { plugin: string; provisional: boolean };
   /** The summary template that its owner chose for it. Absent: by its category. */
   templateId?: string;
-  /** Tasks heard in it, as they were worded, that its owner has deleted, changed or completed since. */
+  /** Original texts of its tasks that the owner has deleted, changed or completed since. */
   settledTasks?: string[];
-  /** The folder that the server found for it, and where the server filed it: elsewhere, its owner did. */
+  /** The folder that the server chose, and the one in which it filed the conversation: in another one, its owner filed it. */
   folderId?: string | null;
   filedIn?: string | null;
 }
@@ -155,7 +154,7 @@ export interface SummarySettings {
   language: string | null;
 }
 
-/** Lets a calendar read what an account has to do, without anything else that it keeps. */
+/** Secret link by which a calendar program reads the tasks and appointments of an account, and nothing else. */
 export interface CalendarLink {
   userId: string;
   /** SHA-256 of the secret, hex. The secret is shown once and never stored. */
@@ -165,7 +164,7 @@ export interface CalendarLink {
   createdAt: number;
 }
 
-/** One run that took in what a user had in another product. */
+/** One import of data from another product. */
 export interface ForeignImport {
   id: string;
   userId: string;
@@ -173,7 +172,7 @@ export interface ForeignImport {
   format: string;
   /** Name of the file, folder or server that it was read from. */
   name: string;
-  /** `undoing`, and `running` after the server was ended, are to be undone. */
+  /** An import that is `undoing`, or `running` after a restart of the server, has to be undone. */
   state: 'running' | 'done' | 'undoing' | 'undone';
   /** Number of stored items by kind. */
   counts: Record<string, number>;
@@ -181,7 +180,7 @@ export interface ForeignImport {
   endedAt: number | null;
 }
 
-/** Item that such an import stored. */
+/** Item that an import stored. */
 export interface ForeignItem {
   /** Id of the conversation, memory, task or person. */
   id: string;
@@ -194,7 +193,7 @@ export interface ForeignItem {
 export interface ChatSession {
   id: string;
   userId: string;
-  /** How its first question begins; empty until there is one. */
+  /** Beginning of its first question; empty until there is one. */
   title: string;
   createdAt: number;
   /** When its last message was written. */
@@ -268,10 +267,10 @@ export interface Segment {
   speakerId: number;
   /** Whether the owner of the account said it. */
   isUser: boolean;
-  /** The known person who said it; null: nobody known, or the owner. */
+  /** Person who said it; null: the owner, or unknown. */
   personId: string | null;
   sttProvider: string | null;
-  /** ISO 639-1, of what was said, as far as the recogniser told; null: it is that of the conversation, or not known. */
+  /** ISO 639-1, if the recogniser detected it; null: that of the conversation, or unknown. */
   language: string | null;
   /** Translations of exactly this text; null: none. */
   translations: readonly Translation[] | null;
@@ -363,9 +362,9 @@ export interface Recording {
   silenceMs: number;
   /** Null: not measured yet. */
   durationMs: number | null;
-  /** Length that is transcribed, or known to be silence. */
+  /** Length that has been transcribed, or is known to be silence. */
   heardMs: number;
-  /** In the order in which they were spoken; some may be gone. */
+  /** In the order in which they were spoken; some may have been deleted. */
   conversationIds: string[];
   createdAt: number;
   updatedAt: number;
@@ -462,7 +461,7 @@ export interface SpeechSettings {
   keepAudioDays: number | null;
 }
 
-/** Audio of one utterance, kept at the wish of its owner. Its file lies beside the database. */
+/** Audio of one utterance, which its owner wants to keep. Its file is outside the database. */
 export interface Clip {
   id: string;
   userId: string;
@@ -531,11 +530,11 @@ export interface StreamSetup {
   recordedAt: number | null;
 }
 
-/** One recording as its client numbers it; a connection is a piece of it. One row per channel. */
+/** One recording, as its client identifies it; a connection carries a part of it. One row per channel. */
 export interface Stream extends StreamProgress {
   id: string;
   userId: string;
-  /** The client's own id of it (`stream=`); null for a connection that cannot resume. */
+  /** The client's id of the stream (`stream=`); null for a connection that cannot resume. */
   clientStream: string | null;
   channel: number;
   conversationId: string;
@@ -557,10 +556,10 @@ export interface Folder {
   color: string;
   /** An emoji. */
   icon: string;
-  /** Among the folders of its user, from 0. */
+  /** Position among the folders of its user, from 0. */
   order: number;
   isDefault: boolean;
-  /** Made by the server; its name is unique among these. */
+  /** Whether the server created it; names of system folders are unique. */
   isSystem: boolean;
   createdAt: number;
   updatedAt: number;
@@ -577,9 +576,9 @@ export interface ActionItem {
   dueAt: number | null;
   /** Null while it is open. */
   completedAt: number | null;
-  /** Conversation in which it was heard; null: it stands by itself. */
+  /** Conversation in which it was said; null: it comes from none. */
   conversationId: string | null;
-  /** Segment in which it was heard; null: not known. The transcript may have lost it since. */
+  /** Segment in which it was said; null: unknown. It may have been removed since. */
   segmentId: string | null;
   locked: boolean;
 }

@@ -504,16 +504,16 @@ export interface MarkStore {
   remove(userId: string, id: string): Promise<boolean>;
 }
 
-/** They go with their conversation. */
+/** Clips, which are removed with their conversation. */
 export interface ClipStore {
-  /** Rejects with `not_found` when the conversation is not there (any more). */
+  /** Rejects with `not_found` if the conversation does not exist. */
   insert(clip: Clip): Promise<void>;
   get(userId: string, id: string): Promise<Clip | null>;
   /** Lists clips of one conversation from an instant on, by `startedAt`, ties by id. */
   list(userId: string, conversationId: string, page: { since: number; limit: number }): Promise<Clip[]>;
   /** Finds clips by id, in no particular order. At most 1000 ids. */
   some(userId: string, ids: string[]): Promise<Clip[]>;
-  /** All of one conversation, or those from `since` on (`startedAt`), are another one's from now on. */
+  /** Moves all clips of a conversation, or those from `since` on (`startedAt`), to another one. */
   moveAll(userId: string, fromConversation: string, toConversation: string, since?: number): Promise<void>;
   /** Lists clips that began before an instant, the oldest first. */
   expired(userId: string, before: number, limit: number): Promise<Clip[]>;
@@ -758,19 +758,19 @@ export interface SummaryStore {
   putSettings(settings: SummarySettings): Promise<void>;
 }
 
-/** At most one for each user. */
+/** Calendar links, at most one for each user. */
 export interface CalendarLinkStore {
-  /** Inserts, or takes the place of the one that the user has. */
+  /** Inserts, or replaces the link of the user. */
   put(link: CalendarLink): Promise<void>;
   get(userId: string): Promise<CalendarLink | null>;
-  /** A link, and whose it is. One that was replaced or removed is not found any more. */
+  /** Finds a link with its user. A link that was replaced or removed is no longer found. */
   byHash(hash: string): Promise<{ link: CalendarLink; user: User } | null>;
   /** Resolves to whether it existed. */
   remove(userId: string): Promise<boolean>;
 }
 
 export interface DeviceStore {
-  /** Inserts, or takes the place of the one of this id. */
+  /** Inserts, or replaces by id. */
   put(device: Device): Promise<void>;
   get(userId: string, id: string): Promise<Device | null>;
   /** Oldest first, ties by id. */
@@ -781,21 +781,22 @@ export interface DeviceStore {
   remove(userId: string, id: string): Promise<boolean>;
 }
 
-/** The texts of conversations, in pieces of a few sentences, found by their words. */
+/** Texts of conversations in pieces of a few sentences, which are found by their words. */
 export interface PassageStore {
   /**
-   * Instead of all that the conversation had; none: it is not found. They go with it. Many texts take seconds: outside a
-   * transaction they are written in pieces, between which others write; a call that failed is repeated as a whole.
+   * Replaces all texts of the conversation; without any, it is not found. They are removed with it. Many texts take seconds:
+   * outside a transaction they are written in several steps, between which others write, and a call that failed is repeated
+   * as a whole.
    */
   put(userId: string, conversationId: string, texts: readonly string[]): Promise<void>;
   /**
-   * The first of the texts that were put is `to`, and no longer `from`. Resolves to whether that was possible: otherwise
-   * nothing is changed, and all of them are to be put again.
+   * Replaces the first text, `from`, by `to`. Resolves to whether it was `from`: otherwise nothing is changed, and the caller
+   * has to put all texts again.
    */
   retitle(userId: string, conversationId: string, from: string, to: string): Promise<boolean>;
   /**
-   * Passages that share words with the text, best first, of conversations that are completed, not locked and, unless
-   * they are wanted, not discarded. The text may be anything. At most `limit` (1 to 1000).
+   * Returns passages that share words with the text, best first, of conversations that are completed and not locked;
+   * without discarded ones unless `wanted` includes them. The text may be anything. At most `limit` (1 to 1000).
    */
   match(
     userId: string,
@@ -815,7 +816,7 @@ export interface ChatStore {
   /** Rejects with `conflict` if this user has one with this id. */
   insertSession(session: ChatSession): Promise<void>;
   session(userId: string, id: string): Promise<ChatSession | null>;
-  /** `updatedAt` descending, ties by id, descending too. */
+  /** `updatedAt` descending, ties by id, also descending. */
   sessions(userId: string, page: { limit: number; offset: number }): Promise<ChatSession[]>;
   /** Resolves to whether it exists. */
   updateSession(
@@ -823,9 +824,9 @@ export interface ChatStore {
     id: string,
     patch: Partial<Pick<ChatSession, 'title' | 'updatedAt'>>,
   ): Promise<boolean>;
-  /** With its messages. Resolves to whether there was one. */
+  /** Removes it with its messages. Resolves to whether it existed. */
   removeSession(userId: string, id: string): Promise<boolean>;
-  /** Rejects with `not_found` when the session is not there (any more). */
+  /** Rejects with `not_found` if the session does not exist. */
   insertMessage(message: ChatMessage): Promise<void>;
   /** Newest first: by id, which grows with time. */
   messages(
@@ -833,25 +834,25 @@ export interface ChatStore {
     sessionId: string,
     page: { limit: number; offset: number },
   ): Promise<ChatMessage[]>;
-  /** Deletes those of a session that are older than this one. */
+  /** Deletes the messages of a session that are older than this one. */
   forgetMessages(userId: string, sessionId: string, beforeId: string): Promise<void>;
 }
 
 export interface JobStore {
   /**
-   * Adds a job. Where an unfinished one of this kind and key exists, that one stays and gets the earlier `runAt`
-   * of the two and the new payload. One that is running by then runs once more afterwards: nothing asked for is lost.
+   * Adds a job. If an unfinished job of this kind and key exists, it stays, and gets the earlier `runAt` of the two and
+   * the new payload. If it is running, it runs once more afterwards.
    */
   enqueue(job: { kind: string; key: string; runAt: number; payload: Record<string, unknown> }): Promise<void>;
   /**
-   * Takes the unfinished job of this kind and key back; resolves to whether one was still waiting. One that is running
-   * goes on, and is not run again: whoever runs it looks first at what is true by then.
+   * Withdraws the unfinished job of this kind and key. Resolves to whether it was still waiting. A running job continues,
+   * and is not run again.
    */
   cancel(kind: string, key: string): Promise<boolean>;
   /**
-   * Takes at most `limit` due jobs of these kinds, oldest `runAt` first, each for `leaseMs`.
+   * Leases at most `limit` due jobs of these kinds for `leaseMs`, oldest `runAt` first.
    * @param holder of the leases, a UUID
-   * @param except jobs of these users, as `userId` in their payload says, are left for now
+   * @param except users whose jobs are left out, by the `userId` in the payload
    */
   claim(
     kinds: string[],
@@ -862,36 +863,36 @@ export interface JobStore {
     except?: readonly string[],
   ): Promise<Job[]>;
   /**
-   * The process that leased for this holder has ended: its jobs are due now. One that was begun more than twice stays
-   * leased until its time is up, as it may be what ended the process. Resolves to how many are due.
+   * Releases the jobs of a holder whose process has ended: they are due now. A job that was started more than twice stays
+   * leased until its lease expires, because it may have ended the process. Resolves to the number of released jobs.
    */
   release(holder: string, now: number): Promise<number>;
-  /** All of these resolve to false when the lease is no longer ours. */
+  /** Extends the lease. Like the next three, it resolves to false if the lease has been lost. */
   extend(job: Job, until: number): Promise<boolean>;
   done(job: Job): Promise<boolean>;
-  /** Sets it free for `runAt`. Without an error it was no failure, and `attempts` counts from 0 again. */
+  /** Releases a job until `runAt`. Without an error the run counts as a success: `attempts` starts at 0 again. */
   retryAt(job: Job, runAt: number, error: string | null): Promise<boolean>;
-  /** Given up: kept for people to see, never claimed again. */
+  /** Gives a job up: it is kept for diagnosis, and never leased again. */
   dead(job: Job, error: string): Promise<boolean>;
-  /** When the next one is due, or null; without those of some users. */
+  /** Returns when the next job is due, without those of some users; null: there is none. */
   nextRunAt(kinds: string[], except?: readonly string[]): Promise<number | null>;
-  /** How many there are of every kind and standing; none that are 0. */
+  /** Counts jobs by kind and state; counts of 0 are left out. */
   counts(now: number): Promise<JobCount[]>;
 }
 
 export interface AppStore {
   insert(app: App): Promise<void>;
-  /** Whoever's it is: everyone on this server may install it. */
+  /** Finds an app of any user, as everyone on this server may install it. */
   get(id: string): Promise<App | null>;
-  /** Newest first, ties by id; of this owner, or all. */
+  /** Lists the apps of this owner, or all: newest first, ties by id. */
   list(userId?: string): Promise<App[]>;
-  /** Resolves to whether this user has such an app. */
+  /** Resolves to whether this user owns such an app. */
   update(
     userId: string,
     id: string,
     patch: Partial<Omit<App, 'id' | 'userId' | 'createdAt'>>,
   ): Promise<boolean>;
-  /** With its keys, hooks and installations. Resolves to whether there was one. */
+  /** Removes it with its keys, webhooks and installations. Resolves to whether it existed. */
   remove(userId: string, id: string): Promise<boolean>;
   insertKey(key: AppKey): Promise<void>;
   keyByHash(hash: string): Promise<AppKey | null>;
@@ -902,7 +903,7 @@ export interface AppStore {
 }
 
 export interface InstallationStore {
-  /** Inserts or replaces. Rejects with `not_found` when the app is not there. */
+  /** Inserts or replaces. Rejects with `not_found` if the app does not exist. */
   put(installation: Installation): Promise<void>;
   get(userId: string, appId: string): Promise<Installation | null>;
   /** Newest first. */
@@ -915,9 +916,9 @@ export interface HookStore {
   /** Inserts, or replaces by id. Rejects with `conflict` where the user has another of this type and label, or the app one of this type. */
   put(hook: Hook): Promise<void>;
   get(userId: string, id: string): Promise<Hook | null>;
-  /** Whoever's it is, for who delivers to it. */
+  /** Finds a webhook of any user, for deliveries. */
   target(id: string): Promise<Hook | null>;
-  /** The user's own, and those of their apps; by `createdAt`, ties by id. */
+  /** Lists the user's own webhooks and those of their apps, by `createdAt`, ties by id. */
   list(userId: string): Promise<Hook[]>;
   /** Lists webhooks that receive events of this user: enabled ones, their own or of apps that they installed. */
   targets(userId: string, types: readonly string[]): Promise<Hook[]>;
@@ -926,19 +927,19 @@ export interface HookStore {
     id: string,
     patch: Partial<Omit<Hook, 'id' | 'userId' | 'appId' | 'createdAt'>>,
   ): Promise<boolean>;
-  /** Resolves to whether there was one. Its deliveries stay. */
+  /** Resolves to whether it existed. Its deliveries stay. */
   remove(userId: string, id: string): Promise<boolean>;
 }
 
 export interface DeliveryFilter {
   targetId?: string | undefined;
   state?: Delivery['state'] | undefined;
-  /** Only those before this one, in the order of the list. */
+  /** Only deliveries that follow this one in the list. */
   beforeId?: string | undefined;
   limit: number;
 }
 
-/** Outcome of one attempt and, with it, of its delivery. */
+/** Outcome of one attempt, and the resulting state of its delivery. */
 export interface DeliveryOutcome {
   attempt: DeliveryAttempt;
   state: Delivery['state'];
@@ -948,27 +949,27 @@ export interface DeliveryOutcome {
 export interface DeliveryStore {
   insert(deliveries: readonly Delivery[]): Promise<void>;
   get(userId: string, id: string): Promise<Delivery | null>;
-  /** Newest first (by id, which grows with time). From an index, whatever the filter. */
+  /** Newest first (by id, which grows with time). An index provides every filter. */
   list(userId: string, filter: DeliveryFilter): Promise<LoggedDelivery[]>;
   /** Lists deliveries of an app's webhooks in the same way, whichever user they are about. */
   listOfApp(appId: string, filter: DeliveryFilter): Promise<LoggedDelivery[]>;
-  /** By number. */
+  /** Lists attempts by number. */
   attempts(userId: string, deliveryId: string): Promise<DeliveryAttempt[]>;
-  /** Pending ones of a target that are due, by `nextAt`, ties by id. */
+  /** Lists pending deliveries of a target that are due, by `nextAt`, ties by id. */
   due(targetId: string, now: number, limit: number): Promise<Delivery[]>;
-  /** When the next pending one of a target is due, or null. */
+  /** Returns when the next pending delivery of a target is due; null: there is none. */
   nextAt(targetId: string): Promise<number | null>;
-  /** Writes attempts down, and what became of their deliveries; of one that is not pending any more, the attempt alone. */
+  /** Stores attempts and the states of their deliveries; if a delivery is no longer pending, only the attempt. */
   record(outcomes: readonly DeliveryOutcome[]): Promise<void>;
-  /** All that a target has pending have failed. */
+  /** Marks all pending deliveries of a target as failed. */
   giveUp(targetId: string, now: number): Promise<void>;
   /** Erases deliveries about a deleted subject: their bodies are removed, and pending ones fail. */
   forget(userId: string, subject: string, now: number): Promise<void>;
-  /** At most `limit` that are over and were made before; with their attempts. Resolves to how many. */
+  /** Deletes at most `limit` finished deliveries that were created before, with their attempts. Resolves to their number. */
   prune(before: number, limit: number): Promise<number>;
-  /** The same of one user. */
+  /** The same for one user. */
   pruneOf(userId: string, before: number, limit: number): Promise<number>;
-  /** How many of a user are over and were made before. */
+  /** Counts finished deliveries of a user that were created before. */
   countBefore(userId: string, before: number): Promise<number>;
 }
 
@@ -987,7 +988,7 @@ export interface NotificationStore {
   countUnread(userId: string): Promise<number>;
   /** Marks unread notifications as read, by id or all. Resolves to their number. */
   markRead(userId: string, ids: readonly string[] | 'all', at: number): Promise<number>;
-  /** Held back until then or earlier; oldest first. */
+  /** Lists notifications that are held back until then or earlier, oldest first. */
   held(userId: string, until: number, limit: number): Promise<Notification[]>;
   update(
     userId: string,
@@ -996,16 +997,16 @@ export interface NotificationStore {
   ): Promise<boolean>;
   settings(userId: string): Promise<NotificationSettings | null>;
   putSettings(settings: NotificationSettings): Promise<void>;
-  /** At most `limit` from before. Resolves to how many. */
+  /** Deletes at most `limit` notifications that were created before. Resolves to their number. */
   prune(before: number, limit: number): Promise<number>;
 }
 
 export interface ChannelAddressStore {
   insert(address: ChannelAddress): Promise<void>;
   get(userId: string, id: string): Promise<ChannelAddress | null>;
-  /** Whoever's it is, for who delivers to it. */
+  /** Finds an address of any user, for deliveries. */
   target(id: string): Promise<ChannelAddress | null>;
-  /** The enabled ones of this channel, whoever's they are, the oldest first. */
+  /** Lists enabled addresses of this channel, of all users, oldest first. */
   targets(channel: string, limit: number): Promise<ChannelAddress[]>;
   /** By `createdAt`, ties by id. */
   list(userId: string): Promise<ChannelAddress[]>;

@@ -174,7 +174,7 @@ export function createProactive({
     user_chat: chat.recent,
   };
 
-  /** In one step with what it counts: of two that race, one is told. */
+  /** Counts and notifies in one transaction, so that only one of two simultaneous answers is sent. */
   async function send(key: string, userId: string, telling: Telling): Promise<ProactiveOutcome> {
     const now = clock.now();
     const told = await storage.transaction('tell proactively', async tx => {

@@ -1,11 +1,11 @@
-/** Notices about the server itself, for those who run it. */
+/** Notices to operators about the server itself. */
 import type { Clock, User } from '../contract/model.ts';
 import type { Storage, Stores } from '../contract/plugin.ts';
 import type { Notifications } from '../domain/notifications/notifications.ts';
 
-/** So long nothing is told again that still holds. */
+/** Minimum time between two notices about the same problem. */
 const AGAIN_MS = 24 * 3_600_000;
-/** More space than the limit has to be free before the next notice, so that a disk at its edge is told once. */
+/** Factor by which free space has to exceed the limit before the next notice, so that small changes cause no further ones. */
 const RECOVERED = 1.25;
 
 const WRONG = 'Something is wrong with the server that you run';
@@ -17,16 +17,16 @@ interface Options {
   dataDir: string;
   /** Free bytes on the disk of the data directory. */
   freeBytes(directory: string): Promise<number>;
-  /** Below this it is told; 0: never. */
+  /** Operators are notified if less is free; 0: never. */
   noticeBytes: number;
-  /** Below this no audio is taken. */
+  /** If less is free, no audio is accepted. */
   minBytes: number;
 }
 
 export function createServerNotices({ storage, notifications, clock, dataDir, ...disk }: Options) {
   const { freeBytes, noticeBytes, minBytes } = disk;
 
-  /** Once in a day, until `clear`. */
+  /** Notifies operators at most once a day, until `clear`. */
   async function tell(event: string, title: string, text: string, rule = WRONG): Promise<void> {
     await storage.transaction('tell operators', async tx => {
       const now = clock.now();
@@ -43,7 +43,7 @@ export function createServerNotices({ storage, notifications, clock, dataDir, ..
   }
 
   return {
-    /** Looks at the free space, and tells before it is too little, and again when it is. */
+    /** Checks the free space, and notifies operators when it becomes low, and when no audio is accepted any more. */
     async checkDisk(): Promise<void> {
       if (noticeBytes === 0) return;
       const free = await freeBytes(dataDir);

@@ -15,7 +15,7 @@ import { createTargets, type NotifyOwner, type Targets } from './targets.ts';
 
 /** Targets that are served at the same time: one that does not answer holds its place for 15 s at most. */
 const MAX_TARGETS = 64;
-/** After a crash a target waits so long for who serves it anew. */
+/** Lease of a target: after a crash, its deliveries continue when it has expired. */
 const LEASE_MS = 15_000;
 
 interface Parts {

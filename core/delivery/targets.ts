@@ -196,7 +196,7 @@ function whyNot(status: number): string {
   return `It answered ${status}`;
 }
 
-/** Behind what the address has already. */
+/** Appends a query to the one that the address already has. */
 function withQuery(url: string, query: string): string {
   if (query === '') return url;
   const target = new URL(url);

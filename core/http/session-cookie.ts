@@ -7,10 +7,10 @@ export const SESSION_PATH = '/v1/auth/session';
 const NAME = 'earshot_session';
 
 /**
- * The cookie of a browser's session. It only ever gets a new token, which the answer holds: whoever makes a browser send it
- * from another page neither reads that answer nor changes anything. `SameSite=Strict` keeps it back in the first place, and
- * pages of other ports of this host, which count as the same site, are refused by what browsers say of their origin.
- * Without TLS it cannot be `Secure`; then anyone on the way can read it, as they can the password.
+ * The cookie of a browser's session. It is only used to get a new token, which is in the response body: another page that
+ * makes the browser send the cookie can neither read that response nor change anything. `SameSite=Strict` keeps other sites
+ * from sending it. Pages on other ports of this host count as the same site, and are refused by the origin that browsers
+ * report. Without TLS it cannot be `Secure`: then anybody on the network can read it, like the password.
  */
 export function sessionCookie(context: Pick<Context, 'req' | 'res' | 'get'>): SessionCookie {
   const isSecure =

@@ -36,7 +36,7 @@ export function leaveBody({ req, res }: Exchange): void {
  * and the client would lose the response.
  */
 export function linger(socket: Duplex): void {
-  socket.pause(); // not earlier: a socket that is paused before it is told to read goes on reading
+  socket.pause(); // not earlier: a socket that is paused before it starts reading continues to read
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);
   socket.once('close', () => clearTimeout(timer));
 }

@@ -47,7 +47,7 @@ export function optionsSchema(plugin: LoadedPlugin): z.core.$ZodType {
   if (plugin.options === undefined) return z.strictObject({});
   const schema: unknown = plugin.options(z);
   if (schema instanceof z.core.$ZodType) return schema;
-  throw new AppError('invalid_request', 'options must answer a schema made with the zod that it is given');
+  throw new AppError('invalid_request', 'options must return a schema made with the zod that it is given');
 }
 
 async function importModule(source: Omit<PluginSource, 'name'>): Promise<unknown> {

@@ -1,9 +1,9 @@
-/** The list of versions that tells servers of updates: signed, so that nobody between can invent or hide one. */
+/** The signed list of versions, from which servers learn of updates. */
 import { createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import { z } from 'zod';
 import { AppError } from '../runtime/errors.ts';
 
-/** Precedes what is signed, so that the signature is of no use for anything else. */
+/** Prefix of the signed text, so that the signature is valid for this purpose only. */
 const PURPOSE = 'earshot updates 1\n';
 const VERSION = /^(\d{1,5})\.(\d{1,5})\.(\d{1,5})$/;
 const KEY_BYTES = 32;
@@ -13,7 +13,7 @@ const MAX_CHARS = 256 * 1024;
 const Release = z.strictObject({
   version: z.string().regex(VERSION, 'must be three numbers such as 0.2.0'),
   released: z.iso.date(),
-  /** Whether it closes a hole. */
+  /** Whether it fixes a vulnerability. */
   security: z.boolean(),
   /** Reason to update, for people. */
   note: z
@@ -30,7 +30,7 @@ const List = z.strictObject({
 });
 export type UpdateList = z.infer<typeof List>;
 
-/** `list` is the text of a list, whose bytes are signed. */
+/** `list`: the text of a list, whose UTF-8 bytes are signed. */
 const Signed = z.strictObject({ list: z.string().max(MAX_CHARS), signature: z.base64() });
 
 /** Parses an ed25519 key: its 32 bytes in Base64. */
@@ -84,7 +84,7 @@ function compare(one: string, other: string): number {
   return at === -1 ? 0 : (a[at] ?? 0) - (b[at] ?? 0);
 }
 
-/** Numbers of a version; what follows a hyphen comes before the release and is not told apart. */
+/** Returns the numbers of a version. The part after a hyphen, of a pre-release, is ignored. */
 function numbersOf(version: string): number[] {
   return (
     VERSION.exec(version.split('-')[0] ?? '')

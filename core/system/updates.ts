@@ -11,9 +11,9 @@ import { newerThan, publicKeyOf, type Release, readSigned, refused } from './upd
 const HOUR_MS = 3_600_000;
 /** A day, minus the time by which a night's run may come early. */
 const DAILY_MS = 20 * HOUR_MS;
-/** A list that was signed so long ago may hide what came since. */
+/** Maximum age of the signature: an older list may hide later releases. */
 const MAX_AGE_MS = 90 * 24 * HOUR_MS;
-/** Clocks differ. */
+/** Tolerated difference of clocks. */
 const MAX_AHEAD_MS = 24 * HOUR_MS;
 const LIMIT_MS = 30_000;
 const FILE = 'updates.json';
@@ -28,7 +28,7 @@ const State = z.object({
     .nullable()
     .default(null),
   error: z.string().nullable().default(null),
-  /** Version that operators were told of. */
+  /** Version of the last notice to operators. */
   told: z.string().nullable().default(null),
 });
 type State = z.infer<typeof State>;
@@ -84,7 +84,7 @@ export function createUpdates({
     return Buffer.from(body).toString('utf8');
   }
 
-  /** Refuses a list that somebody has kept back, or plays again. */
+  /** Refuses an outdated list, which somebody may have held back or replayed. */
   function refuseOld(issuedAt: number, state: State): void {
     const now = clock.now();
     if (issuedAt < state.issuedAt) throw refused('it is older than the one before');

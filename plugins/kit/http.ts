@@ -94,7 +94,7 @@ export async function postJson(
   }
   const json = parseJson(reply.body);
   if (json === undefined)
-    throw error('upstream_error', `${nameOf(server)} answered with something that is no JSON`);
+    throw error('upstream_error', `${nameOf(server)} answered with something other than JSON`);
   return json;
 }
 
@@ -114,14 +114,14 @@ export function refusal(
   };
   const slip = slipOf(server, status);
   if (slip !== null) return error('config_error', `${nameOf(server)} ${slip} (${status})`, details);
-  const what = status === 429 ? 'is asked too often' : 'failed';
+  const what = status === 429 ? 'received too many requests' : 'failed';
   return error('upstream_error', `${nameOf(server)} ${what} (${status})`, details);
 }
 
 /** Failures that another attempt cannot cure, and what to correct. */
 function slipOf(server: Server, status: number): string | null {
   const url = optionOf(server, 'url');
-  if (status >= 300 && status < 400) return `sends us elsewhere; put the address that it leads to in ${url}`;
+  if (status >= 300 && status < 400) return `redirects; set ${url} to the address that it redirects to`;
   if (status === 401 || status === 403) return `refuses the key; correct ${optionOf(server, 'apiKey')}`;
   if (status === 404 && server.options?.model !== undefined) {
     const model = optionOf(server, 'model');
@@ -152,7 +152,7 @@ export function untrustedCertificate(failure: unknown, option: string): string |
   for (let at = failure; at instanceof Error; at = at.cause) {
     const { code } = at as Error & { code?: unknown };
     if (typeof code === 'string' && CERTIFICATE.test(code))
-      return `has a certificate that is not to be trusted (${code}); correct ${option}, or give Node the authority's certificate with NODE_EXTRA_CA_CERTS`;
+      return `has an untrusted certificate (${code}); correct ${option}, or give Node the authority's certificate with NODE_EXTRA_CA_CERTS`;
   }
   return null;
 }

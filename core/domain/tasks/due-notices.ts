@@ -29,7 +29,7 @@ interface Due {
   dueAt: number | null;
 }
 
-/** The handlers of `NOTICE_JOB` and `REMINDER_JOB`. What is told is told in the transaction that ends the job: once. */
+/** The handlers of `NOTICE_JOB` and `REMINDER_JOB`. They notify in the transaction that ends the job, and so exactly once. */
 export function createDueNotices({
   storage,
   clock,
@@ -71,7 +71,7 @@ export function createDueNotices({
     };
   }
 
-  /** By the task as it is now: whoever moved, did, removed or locked it, and whatever the clock did meanwhile. */
+  /** Decides by the current state of the task, which may have been changed, completed, removed or locked meanwhile. */
   async function reminder(job: Parameters<JobHandler>[0]): ReturnType<JobHandler> {
     const { userId, id } = ReminderPayload.parse(job.payload);
     const item = await awaited(storage, userId, id);

@@ -1,6 +1,6 @@
 /**
- * Finds, by plain rules, what the owner of a goal says of its progress. Pure. It would rather miss a report than take
- * for one what is none: only "I ran five kilometres today" and the like count, in English and German.
+ * Finds reports of progress on goals by simple rules. Pure. It prefers missing a report to inventing one: only sentences such
+ * as "I ran five kilometres today" count, in English and German.
  */
 import type { Goal } from '../../contract/model.ts';
 import { AROUND, isSameUnit, LANGUAGES, type ProgressWords, RECURRING } from './progress-words.ts';

@@ -67,7 +67,7 @@ export async function settledIn(tx: Stores, conversation: Conversation): Promise
   return [...new Set(all)].slice(-MAX_SETTLED);
 }
 
-/** Takes back what was heard in a conversation and not changed since, as if it had not been processed yet. */
+/** Removes the tasks of a conversation that nobody has changed since, as if it had not been processed yet. */
 export async function takeBackHeardIn(tx: Stores, conversation: Conversation, now: number): Promise<void> {
   const { userId, id, structured } = conversation;
   const items = await itemsOf(tx, userId, { conversationId: id, limit: MAX_OF_CONVERSATION });
@@ -99,7 +99,7 @@ function wording({ description }: Pick<ActionItemDraft, 'description'>): string 
   return words?.join(' ') ?? description;
 }
 
-/** Most of the telling words of two texts are the same, whatever their order and endings. */
+/** Returns whether most significant words of two texts are the same, in any order and with any endings. */
 function isReworded(one: string, other: string): boolean {
   const [a, b] = [stemsOf(one), stemsOf(other)];
   const shared = [...a].filter(stem => b.has(stem)).length;

@@ -5,12 +5,12 @@
 import type { ActionItem } from '../../contract/model.ts';
 import type { Stores } from '../../contract/plugin.ts';
 
-/** Due at once, with a `Notice`. */
+/** Job that is due at once, with a `Notice`. */
 export const NOTICE_JOB = 'action_item.notice';
-/** Due at the due date of what is still to be done, with `{ userId, id }`: who delivers it reads the item again. */
+/** Job at the due date of an open item, with `{ userId, id }`. Its handler reads the item again. */
 export const REMINDER_JOB = 'action_item.reminder';
 
-/** Apps keep reminders of their own: an update sets or moves one, a delete takes it back. */
+/** Notice for apps, which keep their own reminders: an update sets or moves one, a delete removes it. */
 export interface Notice extends Record<string, unknown> {
   type: 'action_item_update' | 'action_item_delete';
   userId: string;
@@ -21,11 +21,11 @@ export interface Notice extends Record<string, unknown> {
   dueAt: number | null;
 }
 
-/** One step in the life of an item; null: it is not there. */
+/** Change of an item; null: it does not exist before, or after. */
 export interface Change {
   before: ActionItem | null;
   after: ActionItem | null;
-  /** The due date was set, be it to what it was. */
+  /** Whether the due date was given, even if it is the same as before. */
   dueGiven: boolean;
 }
 
@@ -48,7 +48,7 @@ function notice(type: Notice['type'], { userId, id, description, completed, dueA
   return { type, userId, id, description, completed, dueAt };
 }
 
-/** Nobody is reminded of what was over when it was set. */
+/** Moves the reminder. A due date in the past gets none. */
 async function remind(tx: Stores, { userId, id }: ActionItem, change: Change, now: number): Promise<void> {
   const [before, after] = [awaitedAt(change.before), awaitedAt(change.after)];
   if (before === after) return;

@@ -100,7 +100,7 @@ async function stop(run: Run, when: string, { check, leftovers }: Tools & Report
   await check('life', `stops${when}`, async () => {
     const complaints = await run.stop();
     if (complaints.length === 0) return;
-    throw new AppError('internal', `what it gave to onStop failed: ${complaints.join('; ')}`);
+    throw new AppError('internal', `a handler that it passed to onStop failed: ${complaints.join('; ')}`);
   });
   await check('life', `leaves nothing behind${when}`, async () => {
     const left = await leftovers.find();
@@ -121,7 +121,7 @@ async function work(
     const done = await check(capability, title, () => within(CHECK_MS, 'it did not finish', run()));
     const left = checks.length - index - 1;
     if (done === null && isBasis && left > 0)
-      return skip(capability, left, `they need what failed: "${title}"`);
+      return skip(capability, left, `they need a check that failed: "${title}"`);
   }
 }
 

@@ -15,10 +15,10 @@ const owns = ownerOf({ module: moduleOf(request) });
 const placeOfOwn = (thrown: unknown) => placeOf(thrown, owns);
 const uncaught = new Set<string>();
 process.on('uncaughtException', error => {
-  const title = 'throws nothing that nobody catches';
+  const title = 'leaves no error uncaught';
   const place = placeOfOwn(error);
   const detail = place === null ? reasonOf(error) : `${reasonOf(error)} (at ${place})`;
-  if (uncaught.has(detail)) return; // told already
+  if (uncaught.has(detail)) return; // reported already
   uncaught.add(detail);
   tell({ type: 'finding', finding: { group: 'life', title, verdict: 'failed', detail } });
 });

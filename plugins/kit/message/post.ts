@@ -16,17 +16,17 @@ interface Request {
 export type Post = (url: string, request: Request) => Promise<Reply>;
 
 const COMMON: Readonly<Record<number, Verdict>> = {
-  401: ['forbidden', 'refuses us; give the address anew, with a token that may send'],
-  403: ['forbidden', 'refuses us; give the address anew, with a token that may send'],
-  404: ['forbidden', 'knows no such address; correct it'],
-  408: ['upstream_error', 'did not wait for us'],
-  410: ['gone', 'says that the address is gone'],
-  413: ['forbidden', 'finds the message too large'],
-  425: ['upstream_error', 'asks to come later'],
-  429: ['rate_limited', 'is asked too often'],
+  401: ['forbidden', 'refuses the credentials; enter the address again, with a token that may send'],
+  403: ['forbidden', 'refuses the credentials; enter the address again, with a token that may send'],
+  404: ['forbidden', 'does not know this address; correct it'],
+  408: ['upstream_error', 'timed out while it waited for the request'],
+  410: ['gone', 'says that the address no longer exists'],
+  413: ['forbidden', 'refuses the message because of its size'],
+  425: ['upstream_error', 'does not process the request yet'],
+  429: ['rate_limited', 'received too many requests'],
 };
 
-/** @param judgeOwn meaning of a response where it differs from the usual one */
+/** @param judgeOwn returns the meaning of a response where it differs from the usual one; else undefined */
 export function createPost(
   { clock, error, fetchUser }: Context,
   judgeOwn: (reply: Reply) => Verdict | undefined = () => undefined,
@@ -47,7 +47,7 @@ export function createPost(
 
 function judge(status: number): Verdict | null {
   if (status >= 200 && status < 300) return null;
-  if (status < 400) return ['forbidden', 'sends us elsewhere; give the address that it leads to'];
+  if (status < 400) return ['forbidden', 'redirects; give the address that it redirects to'];
   return (
     COMMON[status] ?? (status < 500 ? ['forbidden', 'refuses the message'] : ['upstream_error', 'failed'])
   );

@@ -39,7 +39,7 @@ function fieldOf(value: unknown, name: string): unknown {
   return isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }
 
-/** '' for what is no text. */
+/** Returns '' for anything but a string. */
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value.trim() : '';
 }

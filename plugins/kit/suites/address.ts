@@ -14,7 +14,7 @@ const NONSENSE_VALUES = [...NONSENSE, '', '\u0000', 'a\r\nb', ' ', '\ud800', 'x'
 
 export function schemaOf(addressed: Addressed): z.ZodObject {
   const schema = addressed.address(z);
-  assert.ok(schema instanceof z.ZodObject, 'address() answers no object schema of the zod that it is given');
+  assert.ok(schema instanceof z.ZodObject, 'address() does not return an object schema made with the zod that it was given');
   return schema;
 }
 
@@ -25,7 +25,7 @@ export function parseAddress(addressed: Addressed, address: unknown): Record<str
 export function explainsAddress(addressed: Addressed): void {
   const schema = schemaOf(addressed);
   checkDescriptions(schema);
-  assert.ok(z.toJSONSchema(schema, { io: 'input' }), 'it cannot be shown to programs');
+  assert.ok(z.toJSONSchema(schema, { io: 'input' }), 'it cannot be converted to JSON Schema');
 }
 
 export function marksSecrets(addressed: Addressed): void {
@@ -37,7 +37,7 @@ export function marksSecrets(addressed: Addressed): void {
     const isHidden = isSecret(schema.shape[field]);
     assert.ok(
       !secret || isHidden,
-      `${path.join('.')} is a secret: mark all of ${field}, or it will be shown`,
+      `${path.join('.')} is a secret: mark ${field} as a whole, or it will be shown`,
     );
   }
 }
@@ -45,17 +45,17 @@ export function marksSecrets(addressed: Addressed): void {
 export function refusesNonsense(addressed: Addressed): void {
   const schema = schemaOf(addressed);
   for (const nonsense of NONSENSE)
-    assert.ok(!schema.safeParse(nonsense).success, `${String(nonsense)} was taken for an address`);
+    assert.ok(!schema.safeParse(nonsense).success, `${String(nonsense)} was accepted as an address`);
   for (const field of Object.keys(schema.shape)) {
     for (const value of NONSENSE_VALUES)
-      assert.doesNotThrow(() => schema.safeParse({ [field]: value }), `${field} made it throw`);
-    assert.ok(!schema.safeParse({ [field]: 42n }).success, `${field} took what is no JSON`);
+      assert.doesNotThrow(() => schema.safeParse({ [field]: value }), `the schema threw for a value of ${field}`);
+    assert.ok(!schema.safeParse({ [field]: 42n }).success, `${field} accepted a value that JSON cannot represent`);
   }
 }
 
 export function keepsAddress(addressed: Addressed, address: unknown): void {
   const parsed = parseAddress(addressed, address);
   const stored = JSON.parse(JSON.stringify(parsed));
-  assert.deepEqual(stored, parsed, 'JSON loses a part of it');
-  assert.deepEqual(parseAddress(addressed, stored), parsed, 'what was stored is another address');
+  assert.deepEqual(stored, parsed, 'a part of the address is lost in JSON');
+  assert.deepEqual(parseAddress(addressed, stored), parsed, 'the address is different after it was stored as JSON');
 }

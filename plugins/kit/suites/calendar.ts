@@ -77,7 +77,7 @@ async function openCalendar({ outlet, address }: CalendarSubject): Promise<Remot
 async function opens(subject: CalendarSubject): Promise<void> {
   const { name, takesTasks } = await openCalendar(subject);
   assert.ok(typeof name === 'string' && name.trim() !== '', 'it has no name');
-  assert.equal(typeof takesTasks, 'boolean', 'it does not say whether it takes tasks');
+  assert.equal(typeof takesTasks, 'boolean', 'takesTasks is not a boolean');
 }
 
 async function refusesWrongSecret(subject: CalendarSubject): Promise<void> {
@@ -105,10 +105,10 @@ async function reads(subject: CalendarSubject): Promise<void> {
       subject,
       async ({ calendar, uid }) => {
         const [entry, ...others] = await calendar.read([uid]);
-        assert.ok(entry && others.length === 0, 'it does not read the entry');
-        assert.equal(entry.uid, uid, 'it reads another entry');
-        assert.equal(entry.etag, await versionOf(calendar, uid), 'it reads another version than it lists');
-        assert.ok(unfolded(entry.text).includes(`SUMMARY:${summary}`), 'it gives back something else');
+        assert.ok(entry && others.length === 0, 'it does not return the entry');
+        assert.equal(entry.uid, uid, 'it returns another entry');
+        assert.equal(entry.etag, await versionOf(calendar, uid), 'read() returns another version than list()');
+        assert.ok(unfolded(entry.text).includes(`SUMMARY:${summary}`), 'it returns another text than was written');
       },
       summary,
     );
@@ -121,7 +121,7 @@ async function readsSome(subject: CalendarSubject): Promise<void> {
       found.map(each => each.uid),
       [uid],
     );
-    assert.deepEqual(await calendar.read([]), [], 'it reads entries that nobody asked for');
+    assert.deepEqual(await calendar.read([]), [], 'it returns entries that were not requested');
   });
 }
 
@@ -130,8 +130,8 @@ async function writesOver(subject: CalendarSubject): Promise<void> {
     const before = await versionOf(calendar, uid);
     const written = await calendar.write(uid, textOf(calendar, uid, 'Tea at five'), before);
     const after = await versionOf(calendar, uid);
-    assert.notEqual(after, before, 'the version stays the same');
-    if (written !== null) assert.equal(written, after, 'it resolves to another version than it lists');
+    assert.notEqual(after, before, 'the version did not change');
+    if (written !== null) assert.equal(written, after, 'write() resolves to another version than list() returns');
     const [entry] = await calendar.read([uid]);
     assert.ok(unfolded(entry?.text ?? '').includes('SUMMARY:Tea at five'), 'it was not written');
   });
@@ -144,14 +144,14 @@ async function refusesOldVersion(subject: CalendarSubject): Promise<void> {
     const write = () => calendar.write(uid, textOf(calendar, uid, 'Tea at six'), old);
     await rejects('conflict', 'an old version', write);
     const [entry] = await calendar.read([uid]);
-    assert.ok(unfolded(entry?.text ?? '').includes('SUMMARY:Tea at five'), 'it was written all the same');
+    assert.ok(unfolded(entry?.text ?? '').includes('SUMMARY:Tea at five'), 'the entry was replaced nevertheless');
   });
 }
 
 async function refusesTwice(subject: CalendarSubject): Promise<void> {
   await withEntry(subject, async ({ calendar, uid }) => {
     const write = () => calendar.write(uid, textOf(calendar, uid, 'Tea at six'), null);
-    await rejects('conflict', 'an entry that is there', write);
+    await rejects('conflict', 'an entry that exists', write);
   });
 }
 
@@ -160,7 +160,7 @@ async function refusesGone(subject: CalendarSubject): Promise<void> {
     const version = await versionOf(calendar, uid);
     await calendar.remove(uid, version);
     const write = () => calendar.write(uid, textOf(calendar, uid, 'Tea at six'), version);
-    await rejects('conflict', 'an entry that is gone', write);
+    await rejects('conflict', 'an entry that was removed', write);
   });
 }
 
@@ -168,7 +168,7 @@ async function removes(subject: CalendarSubject): Promise<void> {
   await withEntry(subject, async ({ calendar, uid }) => {
     const version = await versionOf(calendar, uid);
     await calendar.remove(uid, version);
-    assert.ok(!(await calendar.list()).some(each => each.uid === uid), 'it is still there');
+    assert.ok(!(await calendar.list()).some(each => each.uid === uid), 'the entry still exists');
     await calendar.remove(uid, version);
   });
 }

@@ -64,7 +64,7 @@ async function repeats({ embedder }: EmbedderSubject): Promise<void> {
   const first = await embedder.embed(TEXTS, never);
   const kept = first.map(vector => vector.slice());
   await embedder.embed(TEXTS.toReversed(), never);
-  assert.deepEqual(first, kept, 'it wrote into a vector that it had given away');
+  assert.deepEqual(first, kept, 'it changed a vector that it had returned');
   const again = await embedder.embed(TEXTS, never);
   for (const [index, text] of TEXTS.entries()) assertSame(again[index], kept[index], text);
 }
@@ -74,7 +74,7 @@ async function tellsApart({ embedder }: EmbedderSubject): Promise<void> {
     const [one, like, unlike] = await embedder.embed(texts, never);
     const near = cosine(one, like);
     const far = cosine(one, unlike);
-    assert.ok(near > far, `"${texts[0]}" is ${near} like "${texts[1]}", and ${far} like "${texts[2]}"`);
+    assert.ok(near > far, `the similarity of "${texts[0]}" is ${near} to "${texts[1]}", and ${far} to "${texts[2]}"`);
   }
 }
 
@@ -120,16 +120,16 @@ async function stops({ embedder }: EmbedderSubject): Promise<void> {
 function assertVectors(vectors: readonly Float32Array[], { dimensions }: Embedder, count: number): void {
   assert.equal(vectors.length, count, `${vectors.length} vectors for ${count} texts`);
   for (const vector of vectors) {
-    assert.ok(vector instanceof Float32Array, 'a vector is no Float32Array');
+    assert.ok(vector instanceof Float32Array, 'a vector is not a Float32Array');
     assert.equal(vector.length, dimensions, `${vector.length} numbers, not ${dimensions}`);
     const length = Math.sqrt(dot(vector, vector));
-    assert.ok(Math.abs(length - 1) < 0.001 || length === 0, `a vector is ${length} long`);
+    assert.ok(Math.abs(length - 1) < 0.001 || length === 0, `a vector has the length ${length}`);
   }
 }
 
 function assertSame(got: Float32Array | undefined, want: Float32Array | undefined, what: string): void {
   const likeness = cosine(got, want);
-  assert.ok(likeness >= SAME, `${what}: another vector, ${likeness} like the first`);
+  assert.ok(likeness >= SAME, `${what}: another vector, with a similarity of ${likeness} to the first`);
 }
 
 /** Computes the cosine of two vectors of length 1; 0 if one is empty. */

@@ -46,11 +46,11 @@ async function knowsItsOwn({ provider }: IdentitySubject): Promise<void> {
     const { token, expiresAt } = await provider.issue(user);
     const { issuedAt, expiresAt: end, ...who } = await provider.verify(token);
     assert.deepEqual(who, { issuer: provider.issuer, ...user });
-    assert.ok(issuedAt < expiresAt, 'a token expires after it was issued');
-    assert.ok(Math.abs(end - expiresAt) <= 1000, 'verify tells when it expires');
+    assert.ok(issuedAt < expiresAt, 'a token does not expire after it was issued');
+    assert.ok(Math.abs(end - expiresAt) <= 1000, 'verify and issue return different times of expiry');
   }
   const { token } = await provider.issue({ ...ANNA, session: 's1' });
-  assert.equal((await provider.verify(token)).session, 's1', 'verify tells the session of the token');
+  assert.equal((await provider.verify(token)).session, 's1', 'verify does not return the session of the token');
 }
 
 /** Changes each part of the token except the last bits of its base64 text, which may be insignificant. */
@@ -77,7 +77,7 @@ async function refusesOthers({ provider, stranger }: IdentitySubject): Promise<v
   if (!provider.issue) return;
   const other = await stranger();
   const issued = await other.issue?.(ANNA);
-  assert.ok(issued, 'the other one issues tokens as well');
+  assert.ok(issued, 'the second provider issues no token');
   await other.verify(issued.token);
   await refuses(provider, issued.token);
 }
@@ -108,7 +108,7 @@ async function rotatesKeys({ provider }: IdentitySubject): Promise<void> {
   const after = await issue(ANNA);
   const published = await keys.publicKeys();
   for (const key of published.keys)
-    for (const part of PRIVATE_PARTS) assert.ok(!(part in key), `a published key has no ${part}`);
+    for (const part of PRIVATE_PARTS) assert.ok(!(part in key), `a published key contains the private part ${part}`);
   for (const { token } of [before, after]) {
     const { issuer, issuedAt } = await provider.verify(token);
     await jwtVerify(token, createLocalJWKSet(published), { issuer, currentDate: new Date(issuedAt) });

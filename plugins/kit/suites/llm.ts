@@ -52,7 +52,7 @@ async function answersNested({ llm }: LanguageModelSubject): Promise<void> {
 async function answersText({ llm }: LanguageModelSubject): Promise<void> {
   const pieces: unknown[] = [];
   for await (const piece of llm.text(aboutRed())) pieces.push(piece);
-  assert.ok(pieces.length > 0, 'it said nothing');
+  assert.ok(pieces.length > 0, 'its answer is empty');
   for (const piece of pieces)
     assert.ok(typeof piece === 'string' && piece !== '', `a piece is ${typeof piece}, or empty`);
 }
@@ -71,8 +71,8 @@ async function servesSideBySide({ llm }: LanguageModelSubject): Promise<void> {
     llm.object(Shopping, aboutShopping()),
     whole(llm.text(aboutRed())),
   ]);
-  assert.ok(Colour.safeParse(colour).success && Shopping.safeParse(shopping).success, 'it mixed them up');
-  assert.ok(text.length > 0, 'it said nothing');
+  assert.ok(Colour.safeParse(colour).success && Shopping.safeParse(shopping).success, 'it mixed up concurrent calls');
+  assert.ok(text.length > 0, 'its answer is empty');
 }
 
 async function stops({ llm }: LanguageModelSubject): Promise<void> {
@@ -100,7 +100,7 @@ async function letsGo({ llm }: LanguageModelSubject): Promise<void> {
   for (let time = 0; time < 3; time += 1) {
     for await (const _ of llm.text(aboutRed())) break;
   }
-  assert.ok((await whole(llm.text(aboutRed()))).length > 0, 'it says nothing any more');
+  assert.ok((await whole(llm.text(aboutRed()))).length > 0, 'it does not answer any more');
 }
 
 async function sees({ vision }: VisionSubject): Promise<void> {

@@ -66,7 +66,7 @@ const TEA: NotificationMessage = {
   at: Date.UTC(2026, 10, 2, 12),
   app: 'Kitchen helper',
   event: 'app_message',
-  rule: 'because tea was spoken of',
+  rule: 'because tea was mentioned',
   urgency: 'normal',
   muteUrl: 'https://earshot.example/mute/abc',
   data: { conversation_id: '01930d2c-7a10-7000-8000-00000000dcba' },
@@ -86,8 +86,8 @@ const ODD_TEXTS = [
 async function informs({ channel }: ChannelSubject): Promise<void> {
   const first = channel.publicInfo?.() ?? {};
   for (const [name, value] of Object.entries(first))
-    assert.equal(typeof value, 'string', `${name} is no text`);
-  assert.deepEqual(channel.publicInfo?.() ?? {}, first, 'it changes its mind');
+    assert.equal(typeof value, 'string', `${name} is not a string`);
+  assert.deepEqual(channel.publicInfo?.() ?? {}, first, 'it returns other information the second time');
 }
 
 async function sends(subject: ChannelSubject): Promise<void> {
@@ -99,7 +99,7 @@ async function saysAll(subject: ChannelSubject): Promise<void> {
   const words = await lastWords(subject);
   if (words === undefined || subject.wordless) return;
   for (const part of [TEA.title, ...TEA.text.split('\n'), TEA.app, TEA.rule])
-    assert.ok(words.includes(part), `it does not say "${part}"`);
+    assert.ok(words.includes(part), `the notification does not contain "${part}"`);
 }
 
 async function takesOddities(subject: ChannelSubject): Promise<void> {

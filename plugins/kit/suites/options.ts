@@ -11,7 +11,7 @@ import { AppError } from '../../../core/runtime/errors.ts';
 export function tellEmpty(read: () => unknown): string {
   try {
     read();
-    return 'it has defaults for all that it needs';
+    return 'it has defaults for everything that it needs';
   } catch (error) {
     if (error instanceof ConfigError) return `it says what it needs: ${error.problems.join('; ')}`;
     throw error;
@@ -24,7 +24,7 @@ export function checkDescriptions(schema: z.core.$ZodType): void {
   if (bare.length === 0) return;
   throw new AppError(
     'internal',
-    `${namesOf(bare)} has no description; add .describe('…') for whoever configures it`,
+    `${namesOf(bare)} has no description; add .describe('…') for the operator who configures it`,
   );
 }
 

@@ -21,11 +21,11 @@ export const pageChecks: readonly PageCheck[] = [
 async function hasPath({ page }: PageSubject): Promise<void> {
   assert.match(page.path, /^\/([a-z0-9-]{1,50}\/)?$/, `${page.path} is neither / nor /name/`);
   for (const view of page.views ?? [])
-    assert.match(view, /^[a-z][a-z-]{1,49}$/, `the view ${view} is no small letters and dashes`);
+    assert.match(view, /^[a-z][a-z-]{1,49}$/, `the view ${view} does not consist of lower-case letters and dashes`);
 }
 
 async function hasIndex({ page }: PageSubject): Promise<void> {
-  assert.ok(isAbsolute(page.directory), `${page.directory} is no absolute path`);
+  assert.ok(isAbsolute(page.directory), `${page.directory} is not an absolute path`);
   assert.ok(existsSync(join(page.directory, 'index.html')), `${page.directory} has no index.html`);
 }
 
@@ -33,7 +33,7 @@ async function isStrict({ page }: PageSubject): Promise<void> {
   for (const [name, html] of markupOf(page)) {
     for (const [tag] of html.matchAll(/<script\b[^<>]*>/gi))
       assert.match(tag, /\bsrc=/i, `${name} has a script without src: ${tag}`);
-    assert.doesNotMatch(html, /<style\b/i, `${name} has styles of its own: put them into a file`);
+    assert.doesNotMatch(html, /<style\b/i, `${name} has a style element: put the styles into a file`);
     for (const [tag] of html.matchAll(/<[a-z][^<>]*>/gi))
       assert.doesNotMatch(tag, /\s(style|on[a-z]+)=/i, `${name} has a style or on… attribute: ${tag}`);
   }
@@ -41,7 +41,7 @@ async function isStrict({ page }: PageSubject): Promise<void> {
 
 async function isSelfContained({ page }: PageSubject): Promise<void> {
   for (const [name, html] of markupOf(page))
-    assert.doesNotMatch(html, /\b(src|href)=["']?(https?:)?\/\//i, `${name} names a file of another host`);
+    assert.doesNotMatch(html, /\b(src|href)=["']?(https?:)?\/\//i, `${name} refers to a file on another host`);
 }
 
 function markupOf({ directory }: Page): [name: string, html: string][] {

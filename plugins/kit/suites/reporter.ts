@@ -74,14 +74,14 @@ function tells(message: string, cause: Error): boolean {
 function behaviourOf({ actual, expected, operator, message, generatedMessage }: AssertionError): string {
   if (operator === 'rejects' && actual instanceof Error)
     return `it rejected with another error: ${actual.message}`;
-  if (operator === 'rejects') return 'it did not refuse this: the promise resolved where it has to reject';
-  if (operator === 'throws') return 'it did not refuse this: it returned where it has to throw';
+  if (operator === 'rejects') return 'it accepted this: the promise resolved, but has to reject';
+  if (operator === 'throws') return 'it accepted this: it returned, but has to throw';
   if (!generatedMessage) return message;
-  if (actual instanceof Error) return `it threw ${actual.message}, not what is expected: ${show(expected)}`;
-  if (operator === '==') return 'it did otherwise';
+  if (actual instanceof Error) return `it threw ${actual.message}; expected: ${show(expected)}`;
+  if (operator === '==') return 'it did not do this';
   const isSame = operator.startsWith('not');
   return isSame
-    ? `it answered ${show(actual)}, as before`
+    ? `it answered ${show(actual)} again`
     : `it answered ${show(actual)} instead of ${show(expected)}`;
 }
 

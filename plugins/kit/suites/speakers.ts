@@ -30,11 +30,11 @@ const SAMPLE_RATE = 16_000;
 async function isDescribed({
   speakers: { id, dimensions, sameVoice, namedVoice },
 }: SpeakersSubject): Promise<void> {
-  assert.match(id, /^[a-z0-9._-]{1,100}$/, 'its id is not 1 to 100 of a-z, 0-9, . _ -');
-  assert.ok(Number.isInteger(dimensions) && dimensions > 0, 'it has no dimensions');
+  assert.match(id, /^[a-z0-9._-]{1,100}$/, 'its id does not consist of 1 to 100 of a-z, 0-9, . _ -');
+  assert.ok(Number.isInteger(dimensions) && dimensions > 0, 'its dimensions are not a positive integer');
   assert.ok(
     sameVoice > 0 && sameVoice <= namedVoice && namedVoice < 1,
-    'its likenesses are not 0 < same <= named < 1',
+    'its similarities are not 0 < sameVoice <= namedVoice < 1',
   );
 }
 
@@ -46,10 +46,10 @@ async function repeats({ speakers, speech }: SpeakersSubject): Promise<void> {
   const first = await speakers.embed(speech.one, never);
   const kept = first.slice();
   await speakers.embed(speech.other, never);
-  assert.deepEqual(first, kept, 'it changes a vector that it has given away');
+  assert.deepEqual(first, kept, 'it changes a vector that it has returned');
   assert.ok(
     cosine(await speakers.embed(speech.one, never), kept) > 0.999,
-    'the same speech has another vector',
+    'the same speech gets another vector',
   );
 }
 
@@ -59,7 +59,7 @@ async function tellsApart({ speakers, speech }: SpeakersSubject): Promise<void> 
     speakers.embed(speech.again, never),
     speakers.embed(speech.other, never),
   ]);
-  assert.ok(cosine(one, again) > cosine(one, other), 'another voice is nearer than the same');
+  assert.ok(cosine(one, again) > cosine(one, other), 'another voice is more similar than the same voice');
 }
 
 async function takesAnyLength(subject: SpeakersSubject): Promise<void> {
@@ -71,13 +71,13 @@ async function takesAnyLength(subject: SpeakersSubject): Promise<void> {
   );
   check(subject, await speakers.embed(long, never));
   const nothing = await speakers.embed(new Int16Array(SAMPLE_RATE), never);
-  assert.ok(nothing.every(Number.isFinite), 'silence has a vector that is no numbers');
+  assert.ok(nothing.every(Number.isFinite), 'the vector of silence contains values that are not numbers');
 }
 
 async function servesSideBySide({ speakers, speech }: SpeakersSubject): Promise<void> {
   const alone = await speakers.embed(speech.one, never);
   const [one] = await Promise.all([speakers.embed(speech.one, never), speakers.embed(speech.other, never)]);
-  assert.ok(cosine(alone, one) > 0.999, 'it mixes speech up that comes at once');
+  assert.ok(cosine(alone, one) > 0.999, 'it mixes up concurrent calls');
 }
 
 async function stops({ speakers, speech }: SpeakersSubject): Promise<void> {
@@ -86,14 +86,14 @@ async function stops({ speakers, speech }: SpeakersSubject): Promise<void> {
   const asking = speakers.embed(speech.one, stopper.signal);
   stopper.abort(reason);
   await assert.rejects(asking, (thrown: unknown) => {
-    assert.equal(thrown, reason, 'it rejects with something else than the reason');
+    assert.equal(thrown, reason, 'it does not reject with the reason of the signal');
     return true;
   });
 }
 
 function check({ speakers }: SpeakersSubject, vector: Float32Array): void {
-  assert.equal(vector.length, speakers.dimensions, 'a vector has not as many numbers as it says');
-  assert.ok(Math.abs(cosine(vector, vector) - 1) < 0.001, 'a vector has not the length 1');
+  assert.equal(vector.length, speakers.dimensions, 'a vector does not have the number of dimensions that the model states');
+  assert.ok(Math.abs(cosine(vector, vector) - 1) < 0.001, 'a vector does not have the length 1');
 }
 
 function cosine(one: Float32Array, other: Float32Array): number {

@@ -54,7 +54,7 @@ async function opens(subject: SttSubject): Promise<void> {
     );
   assert.ok(
     Object(session).failed instanceof Promise,
-    `the session that open() resolved to has no promise \`failed\``,
+    `the session that open() resolved to has no promise \`failed\`; without a lasting connection it is new Promise(() => {})`,
   );
   await (session as SttSession).close(); // checked above
 }
@@ -123,7 +123,7 @@ async function staysSilent(subject: SttSubject): Promise<void> {
     const texts = pieces.map(({ text }) => JSON.stringify(text)).join(', ');
     assert.ok(
       pieces.length === 0,
-      `it answered to ${what} with ${texts}; yield nothing where nothing was said`,
+      `it answered ${what} with ${texts}; yield nothing if nothing was said`,
     );
   }
   await session.close();
@@ -139,7 +139,7 @@ async function aborts(subject: SttSubject): Promise<void> {
   const reason = new Error('left');
   leaving.abort(reason);
   const limitMs = subject.patienceMs ?? 10_000;
-  const late = () => new Error(`it was still at work ${limitMs} ms later`);
+  const late = () => new Error(`it was still running ${limitMs} ms later`);
   const ended = deadline({ limitMs, late }, () => answer);
   await rejectsWith(reason, ended, 'the signal of transcribe() was aborted');
   checkText(await collect(session, utteranceOf(first(subject).samples, 0)), first(subject));
@@ -152,7 +152,7 @@ async function rejectsWith(reason: Error, answer: Promise<unknown>, when: string
     (error: unknown) => error,
   );
   if (thrown === reason) return;
-  const did = thrown === null ? 'it went on as if nothing had happened' : `it threw ${String(thrown)}`;
+  const did = thrown === null ? 'it continued' : `it threw ${String(thrown)}`;
   assert.fail(`${when}, and ${did}; reject with signal.reason`);
 }
 
@@ -193,7 +193,7 @@ async function survives(subject: SttSubject): Promise<void> {
   const { code } = Object(thrown);
   assert.ok(
     code === 'upstream_error',
-    `the engine died, and it did not throw error('upstream_error', …) but went on with ${String(thrown)}`,
+    `when the engine died, it did not throw error('upstream_error', …) but continued with ${String(thrown)}`,
   );
   checkText(await collect(session, utteranceOf(speech.samples, 0)), speech);
   checkText(await collect(other, utteranceOf(speech.samples, 0)), speech);
@@ -211,18 +211,18 @@ async function collect(session: SttSession, utterance: Utterance, signal = never
 }
 
 function checkPieces(pieces: Transcript[], from: number, to: number): void {
-  assert.ok(pieces.length > 0, 'it heard nothing: no piece with final: true came');
+  assert.ok(pieces.length > 0, 'it recognised nothing: it yielded no piece with final: true');
   let end = from;
   for (const piece of pieces) {
     const where = `piece ${piece.startSample}-${piece.endSample} of ${from}-${to}`;
     assert.ok(
       Number.isInteger(piece.startSample) && Number.isInteger(piece.endSample),
-      `${where} does not lie at whole samples`,
+      `${where} does not begin and end at whole samples`,
     );
-    assert.ok(piece.startSample >= end, `${where} begins before the last one ended`);
+    assert.ok(piece.startSample >= end, `${where} begins before the end of the previous one`);
     assert.ok(piece.endSample > piece.startSample, `${where} is empty`);
     assert.ok(piece.endSample <= to, `${where} ends after the utterance`);
-    assert.ok(typeof piece.text === 'string', `its text is ${String(piece.text)}, which is no text`);
+    assert.ok(typeof piece.text === 'string', `its text is ${String(piece.text)}, which is not a string`);
     assert.ok(
       piece.text === piece.text.trim(),
       `its text has spaces around it: ${JSON.stringify(piece.text)}`,

@@ -33,7 +33,7 @@ function target({ languages }: Translator): string {
 async function ask({ translator, models }: TranslatorSubject, text: string, from: string | null = 'en') {
   const answer: unknown = await translator.translate({ text, from, to: target(translator), models }, never);
   assert.ok(typeof answer === 'string', `it answered with ${typeof answer}`);
-  assert.ok(answer.trim() !== '', 'it answered with nothing');
+  assert.ok(answer.trim() !== '', 'its answer is empty');
   assert.ok(answer.length <= 10_000, 'its answer has more than 10,000 characters');
   return answer;
 }
@@ -57,7 +57,7 @@ async function takesOddities(subject: TranslatorSubject): Promise<void> {
 async function servesSideBySide(subject: TranslatorSubject): Promise<void> {
   const answers = await Promise.all(SENTENCES.map(text => ask(subject, text)));
   for (const [index, answer] of answers.entries())
-    assert.match(answer, NUMBERS[index] ?? /^$/, 'it mixed the texts up');
+    assert.match(answer, NUMBERS[index] ?? /^$/, 'it mixed up concurrent calls');
 }
 
 async function stops({ translator, models }: TranslatorSubject): Promise<void> {
@@ -67,7 +67,7 @@ async function stops({ translator, models }: TranslatorSubject): Promise<void> {
   const asking = translator.translate(request, stopper.signal);
   stopper.abort(reason);
   await assert.rejects(asking, (thrown: unknown) => {
-    assert.equal(thrown, reason, 'it rejects with something else than the reason');
+    assert.equal(thrown, reason, 'it does not reject with the reason of the signal');
     return true;
   });
 }

@@ -32,9 +32,9 @@ async function answers({ provider, speech }: VadSubject): Promise<void> {
   const before = samples.slice();
   const probabilities = await session.probabilities(samples);
   assert.equal(probabilities.length, samples.length / provider.windowSize);
-  for (const each of probabilities) assert.ok(each >= 0 && each <= 1, `${each} is no probability`);
+  for (const each of probabilities) assert.ok(each >= 0 && each <= 1, `${each} is not a probability`);
   const isSame = samples.every((sample, index) => sample === before[index]);
-  assert.ok(isSame, 'it changed the samples that it was given');
+  assert.ok(isSame, 'it changed the samples');
   assert.equal((await session.probabilities(new Int16Array(0))).length, 0);
   session.close();
 }

@@ -161,7 +161,7 @@ async function ignoresOlder({ index, space }: Place): Promise<void> {
   const hits = await find(index, space, ANNA, newer, 10);
   assert.equal(hits[0]?.id, 'item-0');
   assertScore(hits[0]?.score, 1);
-  assert.equal(hits.length, 4, 'what came with the older item is not there');
+  assert.equal(hits.length, 4, 'items added together with the older one are missing');
 }
 
 async function keepsNewest({ index, space }: Place): Promise<void> {
@@ -188,7 +188,7 @@ async function removes({ index, space }: Place): Promise<void> {
     [0, 1, 2, 4, 5, 6, 8, 9].map(at => `item-${at}`),
   );
   await index.upsert(space, [items[3] ?? itemOf(ANNA, 3)]);
-  assert.equal((await find(index, space, ANNA, query, 1))[0]?.id, 'item-3', 'it cannot come back');
+  assert.equal((await find(index, space, ANNA, query, 1))[0]?.id, 'item-3', 'an item that was removed cannot be added again');
 }
 
 async function holdsLimits({ index, space }: Place): Promise<void> {
@@ -198,7 +198,7 @@ async function holdsLimits({ index, space }: Place): Promise<void> {
   for (const limit of [1, 10, MOST]) {
     const hits = await find(index, space, ANNA, query, limit);
     assert.equal(hits.length, limit);
-    assert.equal(new Set(hits.map(({ id }) => id)).size, limit, 'an item is answered twice');
+    assert.equal(new Set(hits.map(({ id }) => id)).size, limit, 'an item is returned twice');
   }
   await index.remove(
     space,
@@ -214,7 +214,7 @@ async function knowsNoSpace({ index, space }: Place): Promise<void> {
   assert.deepEqual(await find(index, space, ANNA, vectors(1, 12)[0] ?? new Float32Array(), 10), []);
   await index.remove(space, ANNA, ['item-0']);
   await index.drop(space.name);
-  assert.equal(await idOf(index, space), undefined, 'it made a space though nothing was to be kept');
+  assert.equal(await idOf(index, space), undefined, 'it created a space without any items');
 }
 
 async function listsSpaces({ index, space, other }: Place): Promise<void> {
@@ -227,7 +227,7 @@ async function listsSpaces({ index, space, other }: Place): Promise<void> {
   );
   assert.notEqual(ids[0], ids[1]);
   await index.upsert(space, itemsOf(ANNA, vectors(1, 13)));
-  assert.equal(await idOf(index, space), ids[0], 'its id changed while it was there');
+  assert.equal(await idOf(index, space), ids[0], 'the id of an existing space changed');
 }
 
 async function drops({ index, space, other }: Place): Promise<void> {
@@ -240,8 +240,8 @@ async function drops({ index, space, other }: Place): Promise<void> {
   assert.deepEqual(await find(index, space, ANNA, query, 10), []);
   assert.equal((await find(index, other, ANNA, query, 10)).length, 10, 'another space lost its items');
   await index.upsert(space, []);
-  assert.deepEqual(await find(index, space, ANNA, query, 10), [], 'what was dropped is there again');
-  assert.notEqual(await idOf(index, space), id, 'the new one has the id of the old one');
+  assert.deepEqual(await find(index, space, ANNA, query, 10), [], 'items of a dropped space are found again');
+  assert.notEqual(await idOf(index, space), id, 'the new space has the id of the old one');
 }
 
 // ── what does not fit ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -254,7 +254,7 @@ async function ignoresZeros({ index, space }: Place): Promise<void> {
   assert.deepEqual((await found()).toSorted(), ['item-0', 'item-2']);
   assert.deepEqual(await find(index, space, ANNA, zeros, 10), []);
   await index.upsert(space, [{ ...itemOf(ANNA, 0, zeros), updatedAt: 9e12 }]);
-  assert.deepEqual(await found(), ['item-2'], 'what became zeros is found as it was');
+  assert.deepEqual(await found(), ['item-2'], 'an item whose vector became zeros is still found');
 }
 
 async function refusesDimensions({ index, space }: Place): Promise<void> {
@@ -300,7 +300,7 @@ async function aborts({ index, space }: Place): Promise<void> {
   const outcomes = Promise.allSettled(asked);
   leaving.abort(reason);
   for (const outcome of await outcomes) {
-    assert.equal(outcome.status, 'rejected', 'who has left is answered');
+    assert.equal(outcome.status, 'rejected', 'an aborted search was answered');
     assert.equal(outcome.reason, reason);
   }
   assert.equal((await find(index, space, ANNA, query, 10)).length, 10);
@@ -353,7 +353,7 @@ function assertHits(hits: readonly Hit[], items: readonly VectorItem[], query: F
   let last = 1 + TOLERANCE;
   for (const { id, score } of hits) {
     const item = items.find(each => each.id === id);
-    assert.ok(item, `${id} is not there`);
+    assert.ok(item, `${id} is missing`);
     assertScore(score, cosine(item.vector, query));
     assert.ok(score <= last, `${score} comes after ${last}`);
     last = score;

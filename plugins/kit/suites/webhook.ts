@@ -41,8 +41,8 @@ const ODDITIES = [
 
 async function isNamed({ webhook }: WebhookSubject): Promise<void> {
   const names = [webhook.type, ...(webhook.aliases ?? [])];
-  for (const name of names) assert.match(name, NAME, `${name} is no small letters, digits and _`);
-  assert.equal(new Set(names).size, names.length, 'it has a name twice');
+  for (const name of names) assert.match(name, NAME, `${name} does not consist of lower-case letters, digits and _`);
+  assert.equal(new Set(names).size, names.length, 'two of its names are the same');
 }
 
 async function renders({ webhook }: WebhookSubject): Promise<void> {
@@ -52,7 +52,7 @@ async function renders({ webhook }: WebhookSubject): Promise<void> {
 
 async function tellsApart({ webhook }: WebhookSubject): Promise<void> {
   const [one, other] = ['one', 'other'].map(name => render(webhook, eventOf(webhook.trigger, name)));
-  assert.notDeepEqual(one, other, 'it says the same of two events');
+  assert.notDeepEqual(one, other, 'it renders two different events the same way');
 }
 
 async function isPure({ webhook }: WebhookSubject): Promise<void> {
@@ -62,7 +62,7 @@ async function isPure({ webhook }: WebhookSubject): Promise<void> {
   assert.deepEqual(
     render(webhook, event),
     first,
-    'it makes something else of the same event the second time',
+    'it renders the same event differently the second time',
   );
   assert.deepEqual(event, eventOf(webhook.trigger, 'one'), 'it changed the event');
 }
@@ -72,7 +72,7 @@ async function copies({ webhook }: WebhookSubject): Promise<void> {
   const request = render(webhook, event);
   const kept = structuredClone(request);
   if (event.trigger === 'audio') event.pcm.fill(0); // core reuses its buffer
-  assert.deepEqual(request, kept, 'its request changes with the event');
+  assert.deepEqual(request, kept, 'its request changed when the event was changed afterwards; copy what it contains');
 }
 
 async function takesLittle({ webhook }: WebhookSubject): Promise<void> {
@@ -92,7 +92,7 @@ async function readsAnything({ webhook }: WebhookSubject): Promise<void> {
     assert.ok(!(answer instanceof Promise), 'its answer is a promise');
     if (answer) assertAnswer(answer, json);
     assert.deepEqual(json, before, 'it changed the answer');
-    assert.deepEqual(webhook.answer?.(json) ?? null, answer, 'it reads the same answer in two ways');
+    assert.deepEqual(webhook.answer?.(json) ?? null, answer, 'it interprets the same answer differently the second time');
   }
 }
 
@@ -110,21 +110,21 @@ function render(webhook: WebhookType, event: WebhookEvent): WebhookRequest | nul
     'render returned a promise; it has to return the request, or null, at once',
   );
   const { query, contentType, body } = request as WebhookRequest; // checked below
-  assert.equal(Object.getPrototypeOf(Object(query)), Object.prototype, 'its query is no plain object');
+  assert.equal(Object.getPrototypeOf(Object(query)), Object.prototype, 'its query is not a plain object');
   for (const [name, value] of Object.entries(query))
-    assert.equal(typeof value, 'string', `the parameter ${name} is no text`);
+    assert.equal(typeof value, 'string', `the query parameter ${name} is not a string`);
   assert.ok(
     new URLSearchParams(query).toString().length <= MAX_QUERY,
-    'its query is too long for an address',
+    'its query has more than 2,000 characters',
   );
   assert.match(
     String(contentType),
     /^[\w.+-]+\/[\w.+-]+(; ?[\w-]+=[\w-]+)*$/,
-    `its contentType is ${contentType}, which is no media type such as application/json`,
+    `its contentType is ${contentType}, which is not a media type such as application/json`,
   );
   assert.ok(
     typeof body === 'string' || body instanceof Uint8Array,
-    `its body is of type ${typeof body}; it has to be text, such as JSON.stringify makes, or a Uint8Array`,
+    `its body is of type ${typeof body}; it has to be a string, as of JSON.stringify, or a Uint8Array`,
   );
   if (/\bjson\b/.test(contentType)) assertJson(body);
   return request as WebhookRequest;
@@ -132,7 +132,7 @@ function render(webhook: WebhookType, event: WebhookEvent): WebhookRequest | nul
 
 function assertJson(body: string | Uint8Array): void {
   const text = typeof body === 'string' ? body : Buffer.from(body).toString();
-  assert.doesNotThrow(() => JSON.parse(text), 'its body is no JSON');
+  assert.doesNotThrow(() => JSON.parse(text), 'its body is not valid JSON');
 }
 
 function assertAnswer(answer: WebhookAnswer, json: unknown): void {
@@ -144,14 +144,14 @@ function assertAnswer(answer: WebhookAnswer, json: unknown): void {
 
 function assertPrompt(answer: Extract<WebhookAnswer, { prompt: string }>, read: string): void {
   assertText(answer.prompt, 64 * 1024, `the prompt${read}`);
-  assert.ok(Array.isArray(answer.params), `its params are no list${read}`);
+  assert.ok(Array.isArray(answer.params), `its params are not a list${read}`);
   for (const param of answer.params) assertText(param, 64 * 1024, `a param${read}`);
   const isRecord = typeof answer.context === 'object' && !Array.isArray(answer.context);
-  assert.ok(isRecord, `its context is no object${read}`);
+  assert.ok(isRecord, `its context is not an object${read}`);
 }
 
 function assertText(text: unknown, max: number, what: string): void {
-  assert.equal(typeof text, 'string', `${what} is no text`);
+  assert.equal(typeof text, 'string', `${what} is not a string`);
   assert.ok(String(text).trim() !== '', `${what} is empty`);
   assert.ok(String(text).length <= max, `${what} has more than ${max} characters`);
 }

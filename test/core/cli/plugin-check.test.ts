@@ -259,7 +259,7 @@ const FAULTS: Record<string, Fault> = {
   'throws when it stops': {
     setup: "onStop(() => { throw new Error('cannot let go'); });",
     fails: 'life: stops',
-    says: /what it gave to onStop failed: cannot let go/,
+    says: /a handler that it passed to onStop failed: cannot let go/,
   },
   'does not start twice': {
     before: 'let runs = 0;',
@@ -269,7 +269,7 @@ const FAULTS: Record<string, Fault> = {
   },
   'throws where nobody catches': {
     setup: "onStop(() => void setTimeout(() => { throw new Error('too late'); }, 20));",
-    fails: 'life: throws nothing that nobody catches',
+    fails: 'life: leaves no error uncaught',
     says: /^too late \(at \S+acme\.mjs:\d+\)$/,
   },
   'exits the process': {
@@ -291,7 +291,7 @@ const FAULTS: Record<string, Fault> = {
     setup:
       "return { identity: { issuer: 'acme', verify: async () => ({ issuer: 'acme', subject: 'u', name: 'n' }) } };",
     fails: 'identity: refuses text that is no token, with unauthorized',
-    says: /it did not refuse this: the promise resolved where it has to reject/,
+    says: /it accepted this: the promise resolved, but has to reject/,
   },
 };
 
@@ -416,7 +416,7 @@ test.serial('checks that depend on a failed one are not run, which is reported o
   t.deepEqual(skipped, [
     {
       ...{ group: 'notify', verdict: 'skipped', skipped: 8, title: '8 checks were not run' },
-      detail: 'they need what failed: "sends a notification once"',
+      detail: 'they need a check that failed: "sends a notification once"',
     },
   ]);
   t.regex(stderr, /: 1 of 33 checks failed\n$/);
@@ -431,7 +431,7 @@ test.serial('checks that depend on a failed one are not run, which is reported o
   const wrong = await check([bare, '--address', address]);
   t.regex(
     wrong.findings.find(({ verdict }) => verdict === 'failed')?.detail ?? '',
-    /address\(\) answers no object schema of the zod that it is given/,
+    /address\(\) does not return an object schema made with the zod that it was given/,
   );
 
   const useless = await checkBroken(t, {}, ['--address', address]);
@@ -444,7 +444,7 @@ test.serial('checks that depend on a failed one are not run, which is reported o
 
 test.serial('a rejection that nobody awaits is reported once, with its line', async t => {
   const { failed, findings } = await checkBroken(t, { setup: "void Promise.reject(new Error('astray'));" });
-  t.deepEqual(failed, ['life: throws nothing that nobody catches']);
+  t.deepEqual(failed, ['life: leaves no error uncaught']);
   t.regex(
     findings.find(({ verdict }) => verdict === 'failed')?.detail ?? '',
     /^astray \(at \S+acme\.mjs:\d+\)$/,

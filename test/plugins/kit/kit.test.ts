@@ -40,7 +40,7 @@ test('JSON is posted with the headers of the server, and the answer is read', as
 const REFUSED: [status: number, headers: Record<string, string>, code: string, words: RegExp][] = [
   [401, {}, 'config_error', /refuses the key; correct plugins\.acme\.apiKey \(401\)$/],
   [404, {}, 'config_error', /no such endpoint; correct plugins\.acme\.url/],
-  [302, { location: '/' }, 'config_error', /sends us elsewhere; .* plugins\.acme\.url/],
+  [302, { location: '/' }, 'config_error', /redirects; set plugins\.acme\.url to/],
   [429, { 'retry-after': '7' }, 'upstream_error', /asked too often/],
   [503, {}, 'upstream_error', /failed \(503\)$/],
 ];
@@ -67,7 +67,7 @@ test('an answer that is too long, or is not JSON, is an error', async t => {
   const server = await serve(t, (_incoming, response) => response.end('x'.repeat(2000)));
   const short = { ...server, maxBytes: 1024 };
   await t.throwsAsync(postJson(context, short, '/say', {}, never), { message: /answered with more than/ });
-  await t.throwsAsync(postJson(context, server, '/say', {}, never), { message: /no JSON/ });
+  await t.throwsAsync(postJson(context, server, '/say', {}, never), { message: /other than JSON/ });
   t.is((await request(context, short, '/say', {}, never)).body, null);
 });
 

@@ -231,7 +231,7 @@ test('openai retries a server that was unreachable, and never trusts a wrong cer
   t.teardown(distrusting.stop);
   const error = await failure(t, transcribe({ provider: distrusting.stt }));
   t.is(error.code, 'config_error');
-  t.regex(error.message, /certificate that is not to be trusted .*; correct plugins\.openai\.baseUrl/);
+  t.regex(error.message, /untrusted certificate .*; correct plugins\.openai\.baseUrl/);
   t.deepEqual(secure.requests, [], 'neither key nor speech was sent');
 });
 
