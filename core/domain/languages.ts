@@ -12,8 +12,8 @@ const SHAPE = /^[a-z]{2,3}(-[a-z0-9]{1,8})*$/i;
 let names: Intl.DisplayNames | undefined;
 
 /**
- * The code in its usual case (`en`, `pt-BR`, `zh-Hant`), `multi` for `auto`; null where it names no language.
- * A language is known by its first part: `english` and `qq` are none.
+ * Returns the code in its usual case (`en`, `pt-BR`, `zh-Hant`), `multi` for `auto`; null if it names no language. Its first
+ * part decides: `english` and `qq` are no codes.
  */
 export function languageOf(code: string): string | null {
   if (code.length > MAX_CHARS) return null;

@@ -136,13 +136,12 @@ export function createConversations({
   }
 
   /**
-   * Stores what was said, and in the same transaction how far its stream has come. Answers the segments that are new
-   * or have changed. Without pieces it only moves the stream on, which is no activity. A stream that is further
-   * already has had these pieces stored by another connection: then nothing is written and `[]` answered.
-   * `invalid_request` where a piece has a person that is unknown.
-   * `conflict` when the conversation is over, or gone: it was empty when it ended; or when it would become too large: it
-   * is ended then. What comes late is stored in one
-   * that is over, too; while that is being processed it waits, at most 5 s: `unavailable` past that.
+   * Stores pieces of speech, and the progress of their stream, in one transaction. Returns the new and changed segments.
+   * Without pieces it only advances the stream, which does not count as activity. If the stream has advanced further already,
+   * another connection has stored these pieces: then nothing is written, and the result is empty.
+   * `invalid_request` for an unknown person. `conflict` if the conversation has ended, or does not exist because it was empty
+   * when it ended, or would become too large, in which case it is ended. Late pieces are also stored in a conversation that has
+   * ended; while it is being processed they wait for at most 5 s, and then reject with `unavailable`.
    */
   async function append(request: AppendRequest): Promise<Segment[]> {
     if (!request.late) return appendNow(request);
@@ -365,7 +364,7 @@ export function createConversations({
     return edited;
   }
 
-  /** Deletes a conversation for good, also a running one: what is said next begins another. `not_found`, `locked`. */
+  /** Deletes a conversation permanently, also a running one: later speech opens another. `not_found`, `locked`. */
   async function remove(userId: string, id: string): Promise<void> {
     const files = await storage.transaction('delete conversation', async tx => {
       const photos = isId(id) ? await tx.photos.list(userId, id, ALL_PHOTOS) : [];
@@ -480,7 +479,7 @@ export function createConversations({
     merge,
     split,
     reprocess,
-    /** Moves a stream on through silence. Resolves to whether it was not further already. */
+    /** Advances a stream through silence. Resolves to false if it was further already. */
     advance: (userId: string, streamId: string, progress: StreamProgress): Promise<boolean> =>
       storage.streams.advance(userId, streamId, progress),
     /** Sets the time at which sample 0 of a stream was recorded (epoch ms). */

@@ -61,9 +61,9 @@ export async function nameVoicesIn(
 }
 
 /**
- * Also teaches how that person sounds: nothing else does. What was there before is kept for as long as it can be undone.
+ * Also stores a sample of the person's voice. The previous state is kept as long as the assignment can be undone.
  * `not_found`, `locked`.
- * @param since the voice is to be named in all conversations from then on: that is still to be done; null: in this one
+ * @param since the voice is named in all conversations from then on, by a job; null: only in this one
  */
 export async function assignSpeakerIn(
   tx: Stores,
@@ -93,8 +93,8 @@ export async function assignSpeakerIn(
 }
 
 /**
- * Says whose a voice is in its conversation, and notes what was there before. Answers the segments that have changed.
- * @param segmentIds further segments that are this person's, whoever they were said to be of
+ * Assigns a voice of a conversation to a person, and records the previous state. Returns the changed segments.
+ * @param segmentIds further segments to assign to this person, whoever they were attributed to
  */
 export async function changeVoiceIn(
   tx: Stores,
@@ -121,7 +121,7 @@ export async function changeVoiceIn(
   return changed;
 }
 
-/** Keeps one sample of each voice in a conversation, for whoever it belongs to now. */
+/** Keeps one sample of each voice of a conversation, for its current person. */
 export async function learnIn(tx: Stores, voice: Voice, isSomeone: boolean, now: number): Promise<void> {
   const { userId, conversationId, speakerId, space, vector, seconds } = voice;
   const all = await tx.voices.samples(userId);

@@ -97,7 +97,7 @@ function setupOf(request: ConnectRequest) {
   return { sampleRate, channels, language, timeoutMs, ...wishes, recordedAt: recordedAt ?? null };
 }
 
-/** Moves the stream on. False: another connection has moved it further, and stored what was said until there. */
+/** Advances the stream. False: another connection has advanced it further, and stored the speech up to there. */
 export async function advance(tx: Stores, { userId, stream }: Progress): Promise<boolean> {
   if (stream === null || (await tx.streams.advance(userId, stream.id, stream.progress))) return true;
   if (await tx.streams.get(userId, stream.id)) return false;

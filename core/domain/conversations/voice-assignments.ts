@@ -39,9 +39,8 @@ export function createVoiceAssignments({
   clock: Clock;
 }) {
   /**
-   * Says who a speaker of a conversation is.
-   * @param days so far back the voice gets the name in every conversation in which it is heard, by and by; null: in
-   *   this one alone. `not_found`, `locked`, `conflict` where nothing is known of the voice
+   * Assigns a speaker of a conversation to a person. `not_found`, `locked`, `conflict` if the voice has no vector.
+   * @param days the voice is also named in every conversation of so many days back, in the background; null: only in this one
    */
   async function assign(
     userId: string,
@@ -67,7 +66,7 @@ export function createVoiceAssignments({
     if (segments.length > 0) events.emit('segments', { userId, conversationId, segments });
   }
 
-  /** Names the voice in each conversation of the time that was asked for. */
+  /** Names the voice in each conversation of the requested period. */
   const run: JobHandler = async ({ payload }, signal) => {
     const userId = String(payload.userId);
     const found = await storage.voices.assignment(userId, String(payload.assignmentId));
@@ -110,8 +109,8 @@ export function createVoiceAssignments({
   }
 
   /**
-   * Undoes an assignment: segments get back the names that they had, and nothing is learnt from it. Later assignments
-   * stay. `not_found`, `conflict` after seven days, or while it is still being carried out.
+   * Undoes an assignment: segments get their previous names, and its voice samples are deleted. Later assignments stay.
+   * `not_found`, `conflict` after seven days, or while it is still running.
    */
   async function undo(userId: string, id: string): Promise<VoiceAssignment> {
     const { undone, changed } = await storage.transaction('undo assignment', async tx => {
@@ -137,7 +136,7 @@ export function createVoiceAssignments({
     assign,
     undo,
     run,
-    /** Stops it where it is: what was named stays, and can be undone. */
+    /** Stops a running assignment: changes so far stay, and can be undone. */
     async givenUp({ payload }: Parameters<JobHandler>[0]): Promise<void> {
       const userId = String(payload.userId);
       await storage.transaction('end assignment', async tx => {

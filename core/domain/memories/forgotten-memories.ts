@@ -13,10 +13,10 @@ export const MAX_FORGOTTEN = 1000;
 const HASH_CHARS = 4;
 /** Required share of the shorter text's words that both have. */
 const SHARED = 0.6;
-/** Names and other words are told apart: what was forgotten of one person is not forgotten of another. */
+/** Names count separately from other words: a memory about one person does not block the same memory about another. */
 const NAME = '#';
 
-/** Keeps these texts from being stored again by what is heard. */
+/** Prevents these texts from being stored again from conversations. */
 export async function forgetIn(
   tx: Stores,
   userId: string,
@@ -54,7 +54,7 @@ export function isForgotten({ words, salt }: ForgottenMemory, content: string): 
   return common > 0 && common >= SHARED * Math.min(known.others.size, said.others.size);
 }
 
-/** Numbers count for nothing: of what is to be forgotten they may be others the next time. */
+/** Hashes the words of a text, without numbers, which may be different the next time. */
 function hashesOf(content: string, salt: string): string[] {
   const { words, names } = gistOf(content);
   const hash = (word: string) => createHmac('sha256', salt).update(word).digest('hex').slice(0, HASH_CHARS);

@@ -1,4 +1,4 @@
-/** Memories that were heard in a conversation: each step inside a transaction of its caller. */
+/** Memories from conversations: each step inside a transaction of its caller. */
 import type {
   Conversation,
   Memory,
@@ -18,7 +18,7 @@ const MAX_SOURCES = 20;
 /** Maximum stored memories with common words that a new one is compared with. */
 const MAX_COMPARED = 20;
 
-/** A memory as a conversation gave it, compared with what is there already. */
+/** A memory found in a conversation, compared with the stored ones. */
 export interface HeardMemory {
   content: string;
   topic: string | null;
@@ -34,11 +34,11 @@ export interface HeardMemory {
 }
 
 /**
- * Stores what is new of these, and takes back what an earlier run over the conversation stored and this one did not
- * hear. What is known already gains a source. What contradicts it takes its place if it was said later, and is a part
- * of its history otherwise. What its user has changed, written or accepted is never taken back, and what the user has
- * deleted is not stored. Resolves to the ids of the memories that rest on the conversation now.
- * @param conversation as it was before this run: its structure tells what an earlier run stored
+ * Stores new memories, and removes those of an earlier run over the conversation that this one did not find. A known memory
+ * gets another source. A contradicting one replaces it if it was said later; otherwise it becomes part of the history. Memories
+ * that the user has changed, written or accepted are never removed, and those that the user has deleted are not stored.
+ * Resolves to the ids of the memories that now have the conversation as a source.
+ * @param conversation as it was before this run: its structure contains the result of the earlier run
  */
 export async function storeHeardMemoriesIn(
   tx: Stores,
@@ -64,8 +64,8 @@ export async function storeHeardMemoriesIn(
 }
 
 /**
- * Changes in which conversation memories that rest on this one were said; null: it is gone, and they stay without.
- * Resolves to the ids of those that rest on another one now.
+ * Replaces this conversation as a source of memories by another one; null: it was deleted, and they lose this source.
+ * Resolves to the ids of the memories that got another source.
  */
 export async function moveSourcesIn(
   tx: Stores,
@@ -213,7 +213,7 @@ function withSources(version: MemoryVersion, more: readonly MemorySource[]): Mem
   return { ...version, sources, asOf: sources.at(-1)?.saidAt ?? version.asOf };
 }
 
-/** As if this conversation had said of it only what has these wordings. */
+/** Returns the memory without the statements of this conversation, except those with these wordings. */
 function withoutSource(memory: Memory, conversationId: string, wordings: ReadonlySet<string>): Memory {
   const isHeard = (source: MemorySource) =>
     source.conversationId !== conversationId || wordings.has(source.wording);
@@ -229,12 +229,12 @@ function withoutSource(memory: Memory, conversationId: string, wordings: Readonl
   return { ...left, content, asOf, sources: earlier, history: history.slice(0, -1) };
 }
 
-/** It is as it was heard. */
+/** Returns whether the user has not changed it. */
 function isUntouched({ manuallyAdded, edited, userReview, locked }: Memory): boolean {
   return !manuallyAdded && !edited && userReview === null && !locked;
 }
 
-/** Writes what has changed, and removes what rests on nothing any more. */
+/** Stores changed memories, and removes those without any source. */
 async function write(
   { tx, userId, stored, current, orphans }: Run,
   conversationId: string,

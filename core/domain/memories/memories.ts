@@ -46,7 +46,7 @@ export type MemoryEdit = Partial<MemoryDraft> & {
   expected?: { content?: string };
 };
 
-/** The category of what is said there. It answers in any case. */
+/** Returns the category of a text; never rejects. */
 export type Categorise = (content: string, signal?: AbortSignal) => Promise<MemoryCategory>;
 
 export type Memories = ReturnType<typeof createMemories>;
@@ -66,7 +66,7 @@ export function createMemories({
   events: EventBus;
   categorise: Categorise;
 }) {
-  /** By `scoring`, the greatest first. */
+  /** By `scoring`, descending. */
   async function list(userId: string, filter: MemoryFilter): Promise<Memory[]> {
     return storage.memories.list(userId, filter);
   }
@@ -153,8 +153,8 @@ export function createMemories({
   }
 
   /**
-   * It says again what it said in this version of its history, null: the last; what it says now becomes history. Nothing
-   * that was said before now changes that. One that never said anything else stays as it is. `not_found`, `locked`.
+   * Restores this version of a memory, null: the last one; the current text becomes history. Statements from before now no
+   * longer change it. A memory without a history stays as it is. `not_found`, `locked`.
    */
   async function restore(userId: string, id: string, versionId: string | null): Promise<Memory> {
     const now = clock.now();
@@ -178,7 +178,7 @@ export function createMemories({
     return restored;
   }
 
-  /** For good: what it says, and said before, is not stored again when it is heard. `not_found`, `locked`. */
+  /** Deletes a memory permanently: neither its text nor its earlier texts are stored again from conversations. `not_found`, `locked`. */
   async function remove(userId: string, id: string): Promise<void> {
     const now = clock.now();
     await storage.transaction('delete memory', async tx => {
@@ -226,7 +226,7 @@ export function supersededBy(
   return { ...memory, ...fresh, history };
 }
 
-/** `forbidden`, as programs know it, while the operator keeps this account from being read by them. */
+/** `forbidden`, in the form that programs expect, while the operator denies programs access to this account. */
 export function requireMemoryAccess({ memoryAccess }: User): void {
   if (memoryAccess) return;
   const message = 'This account is not enabled for reading memories. The key is fine: try again later';
@@ -266,7 +266,7 @@ function memoryOf(
   };
 }
 
-/** Texts of one length that sort as they should: what was written by hand first, then by category, then the newest. */
+/** Returns a sort key of constant length: memories written by hand first, then by category, then the newest. */
 export function scoringOf({
   category,
   createdAt,

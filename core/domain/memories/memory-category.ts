@@ -8,7 +8,7 @@ import type { Log } from '../../runtime/log.ts';
 const CATEGORIES = ['system', 'interesting'] as const;
 type Decided = (typeof CATEGORIES)[number];
 
-/** For what nobody can tell: an assistant is helped by it, and nobody is shown it as a gem. */
+/** Category if none can be determined: it is useful for assistants, and not shown as a highlight. */
 const UNDECIDED: Decided = 'system';
 
 /** Time limit: the request that stores the memory waits. */

@@ -6,18 +6,18 @@ import type { HeardMemory } from './heard-memories.ts';
 import type { Categorise } from './memories.ts';
 import { cosineOf, gistOf, saysTheSame } from './memory-likeness.ts';
 
-/** A memory as a conversation gave it. `replaces` is the content of one that it supersedes. */
+/** A memory found in a conversation. `replaces`: content of a memory that it supersedes. */
 export type FoundMemory = Pick<HeardMemory, 'content' | 'topic' | 'segmentIds' | 'saidAt' | 'replaces'>;
 
-/** Near ones that each is compared with. */
+/** Similar memories that each is compared with. */
 const MAX_NEAR = 20;
 /** Maximum number of memories without a vector that are compared by words. */
 const MAX_FRESH = 100;
 
 /**
- * Compares what was heard with the memories that there are: what says the same, what is superseded, and of which
- * category each is. Before the transaction that stores it, in which nobody else could write. While the embedder is
- * away it compares words alone.
+ * Compares memories found in a conversation with the stored ones: which ones say the same, which ones they supersede, and
+ * which category each has. Runs before the transaction that stores them, because that blocks other writers. While the
+ * embedder is unavailable, only words are compared.
  */
 export function createCompareMemories({
   storage,

@@ -7,8 +7,7 @@ const MAX_CHARS = 1000;
 const STEM_CHARS = 6;
 
 /**
- * From here on two texts say the same by their vectors (cosine), where so many of their words are common (Dice's
- * coefficient). Chosen on the tune half of `test/fixtures/memory-pairs.yaml`: vectors of words put summer next to winter.
+ * Minimum cosine from which two texts say the same, if enough of their words are common (Dice's coefficient). Chosen on the tune half of `test/fixtures/memory-pairs.yaml`: vectors of words put summer next to winter.
  */
 const SAME_MEANING = 0.988;
 const SIMILAR_WORDS = 0.6;

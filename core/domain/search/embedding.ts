@@ -1,6 +1,6 @@
 /**
- * Vectors of memories, made behind the changes: each change is noted in its own transaction, and a job for each user
- * catches up. What is noted outlives a server that ends, and an index or an embedder that is away.
+ * Vectors of memories, which are made in the background: each change is recorded in its own transaction, and a job for each
+ * user processes them. Records survive a restart of the server, and failures of the index or the embedder.
  */
 import { z } from 'zod';
 import type { Clock, Memory } from '../../contract/model.ts';
@@ -20,7 +20,7 @@ const BATCH = 256;
 /** Number of batches after which other jobs run. */
 const MAX_BATCHES = 20;
 const USERS_AT_ONCE = 500;
-/** As an index takes them. */
+/** Maximum items in one call of an index. */
 const REMOVED_AT_ONCE = 1000;
 const MAX_CHANGES = 1_000_000;
 
@@ -145,8 +145,8 @@ export function createEmbedding({
   }
 
   /**
-   * Within the transaction that removes the account: has its vectors removed, after whatever is embedding them now.
-   * Resolves to the ids of all that may have one.
+   * Schedules the removal of an account's vectors within the transaction that removes the account; a running job for them
+   * ends first. Resolves to the ids of all memories that may have one.
    */
   async function forgetIn(tx: Stores, userId: string): Promise<string[]> {
     const ids = (await tx.embeddings.changes(userId, MAX_CHANGES)).map(({ id }) => id);
@@ -180,14 +180,14 @@ interface Tools {
 /** Before the first id. */
 const START = '';
 
-/** Which making of its space vectors go into: one that was lost and made anew has to be filled again. */
+/** Returns name and id of the space: one that was lost and created again has another id, and has to be filled again. */
 async function fillingOf({ embedder, vectors }: Tools): Promise<string> {
   const { name } = spaceOf(embedder);
   const made = (await vectors.spaces()).find(space => space.name === name);
   return `${name} ${made?.id ?? ''}`;
 }
 
-/** Vectors of memories of one user; what says nothing to the embedder has none. */
+/** Stores the vectors of memories of one user; texts without a meaning for the embedder get none. */
 async function put(
   userId: string,
   memories: readonly Memory[],

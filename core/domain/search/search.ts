@@ -17,8 +17,8 @@ const SPARE = 50;
 export interface Hit {
   memory: Memory;
   /**
-   * 0 to 1, half of it by meaning and half by words: 1 is the nearest in meaning with every word that was asked for.
-   * While meaning cannot be told, by words alone.
+   * 0 to 1, half by meaning and half by words: 1 is the most similar in meaning with every word of the query. While the
+   * search by meaning is unavailable, by words alone.
    */
   relevance: number;
 }
@@ -41,8 +41,8 @@ export function createSearch({
   let isAway = false;
 
   /**
-   * The most relevant first, at most `limit`; each as it is in the store now. While the embedder or the index is away
-   * it answers by words alone. While a new embedder's vectors are made, by those that there are.
+   * Returns at most `limit` memories, the most relevant first, each as it is stored now. While the embedder or the index is
+   * unavailable, only words count. While the vectors of a new embedder are made, only existing ones count.
    */
   async function search(userId: string, text: string, limit: number): Promise<Hit[]> {
     const places = limit + SPARE;
@@ -113,8 +113,8 @@ interface Near {
 }
 
 /**
- * 1 for the nearest, 0 for what is no nearer than what was left out: embedders differ in how much apart they put texts.
- * Ranks would not do: the first by words may share nothing but `his`.
+ * Scales similarities: 1 for the most similar, 0 for the best one that was left out, because the range of similarities depends
+ * on the embedder. Ranks would not suffice: the best match by words may share only `his`.
  */
 function nearnessOf(found: readonly Near[], places: number): Map<string, number> {
   const [top = 0, last = 0] = [found[0]?.score, found.at(-1)?.score];
@@ -122,7 +122,7 @@ function nearnessOf(found: readonly Near[], places: number): Map<string, number>
   return new Map(found.map(({ id, score }) => [id, top === least ? 1 : (score - least) / (top - least)]));
 }
 
-/** Rejects when it takes too long, also where nobody heeds the signal. */
+/** Rejects after the time limit, even if the signal is ignored. */
 function inTime<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const late = () => new AppError('timeout', `no vectors within ${MEANING_MS} ms`);
   return deadline({ limitMs: MEANING_MS, late }, work);

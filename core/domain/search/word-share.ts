@@ -11,8 +11,8 @@ function wordsOf(text: string): Set<string> {
 }
 
 /**
- * From 0 (none of the words) to 1 (all of them), for each text. A word counts as much as it tells these texts apart:
- * `his` next to nothing, a name much, and most a word that none of them has.
+ * Returns for each text a share from 0 (none of the words) to 1 (all of them). Words that distinguish these texts count more:
+ * `his` counts little, a name much, and a word that occurs in none of them most.
  */
 export function wordShares(asked: string, texts: readonly string[]): number[] {
   const wanted = [...wordsOf(asked)];

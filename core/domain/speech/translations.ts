@@ -40,9 +40,9 @@ interface Queue {
 }
 
 /**
- * Translates what is said, for users who chose a language, as far as that differs from the one spoken: behind the
- * segments, which never wait for it. Each user's segments come one after the other, in order; one that grows is
- * translated once it has stopped, or another follows. What a translator cannot do now is tried again, then left out.
+ * Translates segments for users who chose a language that differs from the spoken one, in the background: segments never wait
+ * for it. The segments of a user are translated one after the other; a growing one once it has stopped growing, or another
+ * follows. Failed translations are retried, and then left out.
  */
 export function createTranslations({
   storage,
@@ -169,7 +169,7 @@ export function createTranslations({
     events.emit('translated', { userId, conversationId, segmentId: id, translations });
   }
 
-  /** As the recogniser told; else that of the whole conversation; else by the text. Null: the translator finds out. */
+  /** Returns the language from the recogniser, otherwise of the conversation, otherwise by the text. Null: the translator detects it. */
   async function languageOf({ userId, conversationId, language, text }: Segment): Promise<string | null> {
     if (language !== null) return language;
     const spoken = (await storage.conversations.get(userId, conversationId))?.language ?? MULTI;

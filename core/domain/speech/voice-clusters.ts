@@ -24,9 +24,9 @@ export const MAX_VOICES = 12;
 const FULL_SECONDS = 60;
 
 /**
- * The voice that said it, as it is now: one of `known`, or a new one.
- * @param last whose turn it was; pieces that tell nothing are taken to be a part of it
- * @param sameVoice likeness from which two pieces are of one voice
+ * Returns the voice of a piece with its updated vector: one of `known`, or a new one.
+ * @param last voice of the previous piece, to which pieces that are too short are assigned
+ * @param sameVoice similarity from which two pieces are of one voice
  */
 export function assign(
   known: readonly Cluster[],
@@ -78,8 +78,8 @@ function rank(known: readonly Cluster[], vector: Float32Array): Ranked[] {
 }
 
 /**
- * Whether a piece is the overlap of two known voices, which resembles their sum rather than either: no third person
- * has come.
+ * Returns whether a piece is the overlap of two known voices, which resembles their sum rather than either, and not a third
+ * person.
  */
 function isMixture([one, other]: readonly Ranked[], vector: Float32Array, sameVoice: number): boolean {
   if (!one?.cluster.vector || !other?.cluster.vector) return false;

@@ -49,7 +49,7 @@ export function createVoiceSamples({
       throw new AppError('not_found', 'Voice sample not found');
   }
 
-  /** Keeps what the owner recorded, instead of what was recorded before; what was learnt in conversations stays. */
+  /** Stores the owner's recordings in place of earlier ones; samples from conversations stay. */
   async function putRecorded(userId: string, space: string, heard: HeardVoice): Promise<void> {
     const sample = {
       ...{ id: newId(clock.now()), userId, personId: null, space, ...heard },
@@ -62,7 +62,7 @@ export function createVoiceSamples({
     });
   }
 
-  /** Forgets how the owner sounds. Resolves to whether anything was known. */
+  /** Deletes all samples of the owner's voice. Resolves to whether there were any. */
   async function forgetOwner(userId: string): Promise<boolean> {
     return storage.transaction('delete speech profile', async tx => {
       const samples = await samplesIn(tx, userId, OWNER);

@@ -6,16 +6,16 @@ import type { Log } from '../../runtime/log.ts';
 import type { SpeechChoices } from './speech-settings.ts';
 import { assign, type Cluster, type HeardVoice, LEAST_SECONDS, likeness, meanOf } from './voice-clusters.ts';
 
-/** A segment does not wait longer for its speaker: it is then the one who spoke before. */
+/** Time limit of an analysis in ms: after it, the segment gets the speaker of the one before. */
 const LIMIT_MS = 400;
-/** After a model was too slow, or failed, it is left alone for so long. */
+/** Pause in ms after a model was too slow or failed. */
 const REST_MS = 10_000;
 const SAMPLE_RATE = 16_000;
-/** Seconds of a piece that are analysed; more adds nothing. */
+/** Maximum seconds of a piece that are analysed; more does not improve the result. */
 export const MAX_SECONDS = 8;
-/** Speech of a voice before it is compared with people, in seconds; and again each time that it has doubled. */
+/** Seconds of speech from which a voice is compared with people; repeated each time that they have doubled. */
 const MATCH_SECONDS = 2;
-/** The best must be so much more alike than the second: a wrong name is worse than none. */
+/** Minimum lead of the best match over the second: a wrong name is worse than none. */
 const LEAD = 0.08;
 
 /** Speaker of a piece. */
@@ -51,21 +51,21 @@ export interface Suggestion {
   personName: string;
 }
 
-/** Voice of one piece, as the speaker model hears it. It may be analysed before the text of the piece is there. */
+/** Voice of one piece, from the speaker model. It may be analysed before the text of the piece is known. */
 export interface Analysis {
   /** Id of the model. */
   space: string | null;
   /** Null: the piece is too short, or voices are not told apart now. */
   heard: Promise<HeardVoice | null>;
-  /** Gives it up. */
+  /** Cancels the analysis. */
   drop(): void;
 }
 
-/** Tells the voices of one connection apart. */
+/** Separates the voices of one connection. */
 export interface Labeller {
   /**
    * Begins the analysis of a piece.
-   * @param samples of the piece, at 16 kHz, asked for only where they are used
+   * @param samples returns the samples of the piece at 16 kHz; called only if they are needed
    */
   analyse(samples: () => Promise<Int16Array>, signal: AbortSignal): Analysis;
   /**
@@ -80,7 +80,7 @@ export interface Labeller {
   ): Promise<Labelled | null>;
 }
 
-/** Voices of conversations, and whose they are. A voice print is never logged. */
+/** Voices of conversations and their people. A voice print is never logged. */
 export function createVoices({
   storage,
   speechSettings,
@@ -128,7 +128,7 @@ export function createVoices({
   function open(userId: string, { withProfile }: { withProfile: boolean }): Labeller {
     let of: { conversationId: string; space: string; clusters: Map<number, Cluster> } | null = null;
     let last: number | null = null;
-    /** By voice: the seconds at which it is compared next, and whom was asked about. */
+    /** By voice: the seconds at which it is compared next, and the people already suggested. */
     const due = new Map<number, number>();
     const compared = new Set<number>();
     const suggested = new Set<string>();
@@ -193,7 +193,7 @@ export function createVoices({
       return { speakerId, voice, ...(found.suggestion ? { suggestion: found.suggestion } : {}) };
     }
 
-    /** Once there is enough of a voice, and again when there is twice as much. */
+    /** Compares a voice once there is enough speech, and again when it has doubled. */
     async function match(model: SpeakerModel, { speakerId, seconds, vector }: Cluster) {
       if (!vector || seconds < (due.get(speakerId) ?? MATCH_SECONDS))
         return { match: null, suggestion: null };
@@ -243,7 +243,7 @@ export function createVoices({
 
 export type Voices = ReturnType<typeof createVoices>;
 
-/** A vector of another model says nothing; its label stays taken. */
+/** Drops the vector of another model, which cannot be compared; its label stays in use. */
 function clusterOf({ speakerId, space, vector, seconds }: Voice, current: string): Cluster {
   return space === current ? { speakerId, vector, seconds } : { speakerId, vector: null, seconds: 0 };
 }

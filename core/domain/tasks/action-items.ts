@@ -6,21 +6,21 @@ import { checkExpected } from '../expected.ts';
 import { isId, newId } from '../ids.ts';
 import { followIn } from './reminders.ts';
 
-/** Absent: stays as it is. */
+/** Absent: unchanged. */
 export interface ActionItemEdit {
   description?: string;
   completed?: boolean;
   /** Null: none. */
   dueAt?: number | null;
-  /** Values that the change was made from: `conflict` where they are others by now. */
+  /** Values that the change is based on: `conflict` if they have changed. */
   expected?: { description?: string; dueAt?: number | null };
 }
 
 export type ActionItems = ReturnType<typeof createActionItems>;
 
 /**
- * Writes action items for people and programs; `heard-tasks.ts` does for the pipeline. Notices and reminders follow in
- * the transaction that sets a due date. A locked one is left out of lists, not found, and not changed (`locked`).
+ * Writes action items for people and programs; `heard-tasks.ts` writes those of the pipeline. The transaction that sets a due
+ * date also enqueues notices and reminders. A locked item is left out of lists, not found, and not changed (`locked`).
  */
 export function createActionItems({
   storage,
@@ -31,7 +31,7 @@ export function createActionItems({
   clock: Clock;
   events: EventBus;
 }) {
-  /** In their order: open before done, inside each first those with a due date, by it; then the newest first. */
+  /** Lists open items before done ones; within each by due date, then those without one, newest first. */
   async function list(userId: string, filter: Omit<ActionItemFilter, 'locked'>): Promise<ActionItem[]> {
     if (filter.conversationId !== undefined && !isId(filter.conversationId)) return [];
     return storage.actionItems.list(userId, { ...filter, locked: false });
@@ -45,8 +45,8 @@ export function createActionItems({
   }
 
   /**
-   * All or nothing, in the order given.
-   * @param conversationId that they were heard in; null: they stand by themselves
+   * Creates all items or none, in the given order.
+   * @param conversationId conversation that they come from; null: none
    */
   async function create(
     userId: string,
@@ -63,7 +63,7 @@ export function createActionItems({
     return items;
   }
 
-  /** Two edits at once both count. `not_found`, `locked`. */
+  /** Changes an item; of two simultaneous edits both apply. `not_found`, `locked`. */
   async function edit(
     userId: string,
     id: string,
@@ -73,7 +73,7 @@ export function createActionItems({
     const edited = await storage.transaction('edit action item', async tx => {
       const before = await writable(tx, userId, id);
       checkExpected(shownOf(before), expected && shownOf(expected), shownOf(changes));
-      const updatedAt = Math.max(now, before.updatedAt + 1); // clients take the same instant for no change
+      const updatedAt = Math.max(now, before.updatedAt + 1); // clients take an equal time for no change
       const patch = { ...changes, ...completion(before, changes, now), updatedAt };
       const after = { ...before, ...patch };
       await tx.actionItems.update(userId, id, patch);
@@ -84,7 +84,7 @@ export function createActionItems({
     return edited;
   }
 
-  /** For good. `not_found`, `locked`. */
+  /** Deletes an item permanently. `not_found`, `locked`. */
   async function remove(userId: string, id: string): Promise<void> {
     const now = clock.now();
     await storage.transaction('delete action item', async tx => {

@@ -80,7 +80,7 @@ export function createDueNotices({
     const telling = await tellingOf(userId, 'action_item_reminder', item);
     return {
       async commit(tx) {
-        const still = await awaited(tx, userId, id); // it may have been moved since: then its new job tells
+        const still = await awaited(tx, userId, id); // it may have been moved since: then its new job notifies
         if (still?.dueAt === item.dueAt) await notifications.tellIn(tx, userId, telling);
       },
     };
@@ -89,7 +89,7 @@ export function createDueNotices({
   return { notice, reminder };
 }
 
-/** Null where it is not to be done, or not by a certain time. */
+/** Returns the item if it is open and has a due date; else null. */
 async function awaited(
   stores: Pick<Stores, 'actionItems'>,
   userId: string,

@@ -5,18 +5,18 @@
 import type { Goal } from '../../contract/model.ts';
 import { AROUND, isSameUnit, LANGUAGES, type ProgressWords, RECURRING } from './progress-words.ts';
 
-/** A value that a sentence gives a goal. */
+/** Value of a goal that a sentence states. */
 export interface Progress {
   value: number;
   /** See `GoalSuggestion`. */
   adds: boolean;
 }
 
-/** Longer sentences are not understood by rules like these. */
+/** Maximum words of a sentence; these rules do not understand longer ones. */
 const MAX_SENTENCE_CHARS = 300;
-/** A title with more words says too much to be found in a sentence. */
+/** Maximum words of a title; longer ones are hardly ever repeated in a sentence. */
 const MAX_TELLING_WORDS = 8;
-/** Fillers in a row. */
+/** Maximum consecutive fillers. */
 const MAX_FILLERS = 4;
 
 type Goaled = Pick<
@@ -25,11 +25,11 @@ type Goaled = Pick<
 >;
 type Reader = (tokens: readonly string[]) => Progress | null;
 
-/** A sentence that can be a report: its speaker speaks of themselves, and casts no doubt on it. */
+/** A sentence that can be a report: in the first person, and without doubt. */
 export interface Sentence {
   text: string;
   tokens: readonly string[];
-  /** The languages in which this is so. */
+  /** Languages in which it can be one. */
   languages: readonly ProgressWords[];
 }
 
@@ -97,7 +97,7 @@ function amountReader(goal: Goaled, words: ProgressWords): Reader | null {
   };
 }
 
-/** Where "litres of water" ends that begins here; null: it is not all there. */
+/** Returns the end of a phrase such as "litres of water" that begins here; null: it is incomplete. */
 function endOfAmount(
   tokens: readonly string[],
   from: number,
@@ -152,8 +152,8 @@ function scaleReader(goal: Goaled, words: ProgressWords): Reader | null {
 }
 
 /**
- * Whether the speaker did what stands at `from` (up to `to`): the speaker, the verb and that follow each other, with
- * nothing but fillers between, and the clause ends there.
+ * Returns whether the speaker did the thing at `from` (up to `to`): the speaker, the verb and the thing follow each other with
+ * only fillers in between, and the clause ends there.
  */
 function isTold(
   tokens: readonly string[],
@@ -177,7 +177,7 @@ function ends(token: string | undefined, { after }: ProgressWords): boolean {
   return token === undefined || token === ',' || after.has(token);
 }
 
-/** The place of the first token from `at` on, in this direction, that is no filler. */
+/** Returns the index of the first token from `at` on, in this direction, that is not a filler. */
 function skip(tokens: readonly string[], at: number, step: 1 | -1, fillers: ReadonlySet<string>): number {
   let place = at;
   for (let count = 0; count < MAX_FILLERS && fillers.has(tokens[place] ?? ''); count += 1) place += step;
@@ -195,7 +195,7 @@ function formsOf(word: string, { irregular, regular }: ProgressWords): ReadonlyS
   return new Set(infinitives.flatMap(verb => irregular.get(verb) ?? regular(verb)));
 }
 
-/** Null: it is no number, or could be two. */
+/** Parses a number; null: it is none, or ambiguous. */
 function numberOf(token: string | undefined, { numbers, thousands }: ProgressWords): number | null {
   if (token === undefined) return null;
   if (!/^\d/.test(token)) return numbers.get(token) ?? null;

@@ -7,7 +7,7 @@ import { isId, newId } from '../ids.ts';
 const DAY_MS = 24 * 3600 * 1000;
 /** Days of progress that are kept, today included. */
 export const MAX_HISTORY_DAYS = 365;
-/** Suggestions that await an answer, of one user: past that, none is added. */
+/** Maximum unanswered suggestions of one user; further ones are not added. */
 export const MAX_OPEN_SUGGESTIONS = 100;
 
 type Words = Pick<
@@ -19,7 +19,7 @@ type Values = Pick<Goal, 'currentValue' | 'targetValue' | 'minValue' | 'maxValue
 /** Null: not given. */
 export type GoalDraft = Words & { goalType: GoalType | null } & { [Name in keyof Values]: number | null };
 
-/** Absent: stays as it is. */
+/** Absent: unchanged. */
 export type GoalEdit = Partial<Words & Values & Pick<Goal, 'goalType' | 'paused'>>;
 
 /** Fields that an edit may be based on, by their names on the wire. */
@@ -53,7 +53,7 @@ export function createGoals({ storage, clock }: { storage: Storage; clock: Clock
     return find(storage, userId, id);
   }
 
-  /** `invalid_request` where its values do not fit each other. */
+  /** `invalid_request` if its values contradict each other. */
   async function create(userId: string, draft: GoalDraft): Promise<Goal> {
     const now = clock.now();
     const goal = checked(goalOf(userId, draft, now), 'body');
@@ -65,8 +65,8 @@ export function createGoals({ storage, clock }: { storage: Storage; clock: Clock
   }
 
   /**
-   * Two edits at once both count. `not_found`, `conflict` where it is no longer as expected, or `invalid_request` where
-   * its values do not fit each other then.
+   * Changes a goal; of two simultaneous edits both apply. `not_found`, `conflict` if the expected values have changed,
+   * `invalid_request` if the new values contradict each other.
    */
   async function edit(
     userId: string,
@@ -82,7 +82,7 @@ export function createGoals({ storage, clock }: { storage: Storage; clock: Clock
     });
   }
 
-  /** Changes the present value as `edit` does. */
+  /** Changes the current value as `edit` does. */
   async function progress(userId: string, id: string, next: (before: Goal) => number): Promise<Goal> {
     const now = clock.now();
     return storage.transaction('goal progress', async tx => {
@@ -91,7 +91,7 @@ export function createGoals({ storage, clock }: { storage: Storage; clock: Clock
     });
   }
 
-  /** Suggestions that await an answer, newest first, each with its goal. */
+  /** Lists unanswered suggestions, newest first, each with its goal. */
   async function suggestions(userId: string): Promise<{ suggestion: GoalSuggestion; goal: Goal }[]> {
     const open = await storage.goalSuggestions.open(userId, MAX_OPEN_SUGGESTIONS);
     const pairs: { suggestion: GoalSuggestion; goal: Goal }[] = [];
@@ -102,7 +102,7 @@ export function createGoals({ storage, clock }: { storage: Storage; clock: Clock
     return pairs;
   }
 
-  /** Moves its goal. `not_found`, or `conflict` where it was answered before. */
+  /** Applies a suggestion to its goal. `not_found`, or `conflict` if it has been answered. */
   async function accept(userId: string, id: string): Promise<Goal> {
     const now = clock.now();
     return storage.transaction('accept goal suggestion', async tx => {
@@ -112,17 +112,17 @@ export function createGoals({ storage, clock }: { storage: Storage; clock: Clock
     });
   }
 
-  /** Leaves its goal as it is; processing the conversation again does not suggest it anew. Errors as `accept`. */
+  /** Refuses a suggestion; processing the conversation again does not repeat it. Errors as of `accept`. */
   async function refuse(userId: string, id: string): Promise<void> {
     await storage.transaction('refuse goal suggestion', tx => answerIn(tx, userId, id, 'refused'));
   }
 
-  /** With its progress. `not_found`. */
+  /** Removes a goal with its progress. `not_found`. */
   async function remove(userId: string, id: string): Promise<void> {
     if (!isId(id) || !(await storage.goals.remove(userId, id))) throw notFound();
   }
 
-  /** The values of the last `days` days, today included; none for a day on which nothing changed. `not_found`. */
+  /** Returns the values of the last `days` days, today included, without days on which nothing changed. `not_found`. */
   async function history(userId: string, id: string, days: number): Promise<GoalProgress[]> {
     await get(userId, id);
     return storage.goals.progress(userId, id, today() - days + 1);
@@ -136,7 +136,7 @@ export function createGoals({ storage, clock }: { storage: Storage; clock: Clock
     create,
     edit,
     set: (userId: string, id: string, value: number): Promise<Goal> => progress(userId, id, () => value),
-    /** Adds to the present value: two additions at once both count. */
+    /** Adds to the current value; of two simultaneous additions both count. */
     add: (userId: string, id: string, value: number): Promise<Goal> =>
       progress(userId, id, ({ currentValue }) => currentValue + value),
     remove,
@@ -147,7 +147,7 @@ export function createGoals({ storage, clock }: { storage: Storage; clock: Clock
   };
 }
 
-/** The value that a goal has once the suggestion is accepted, within its bounds. */
+/** Returns the value of a goal after the suggestion is accepted, within its bounds. */
 export function suggestedValue(goal: Goal, { value, adds }: Pick<GoalSuggestion, 'value' | 'adds'>): number {
   const { currentValue, minValue, maxValue } = goal;
   const wanted = adds ? currentValue + value : value;
@@ -245,7 +245,7 @@ function nearestToZero({ minValue, maxValue }: Pick<Values, 'minValue' | 'maxVal
   return Math.min(Math.max(0, minValue ?? 0), maxValue ?? Number.POSITIVE_INFINITY);
 }
 
-/** The goal, with whether it is reached. */
+/** Returns the goal with `reached` updated. */
 function checked(goal: Goal, from: 'body' | 'query'): Goal {
   const issues = [...misfits(goal)].map(
     ([field, msg]): Issue => ({ loc: [from, field], msg, type: 'value_error' }),

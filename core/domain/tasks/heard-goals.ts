@@ -1,6 +1,6 @@
 /**
- * Progress of goals that was told of in a conversation, kept as suggestions. The id of one is derived from the goal and
- * the segment, so that processing the conversation again doubles nothing, and merging or splitting it neither.
+ * Progress of goals that was mentioned in a conversation, stored as suggestions. Their ids are derived from the goal and the
+ * segment, so that processing, merging or splitting the conversation creates no duplicates.
  */
 import type { Conversation, Goal, GoalSuggestion, Segment } from '../../contract/model.ts';
 import type { Stores, UnderstoodProgress } from '../../contract/plugin.ts';
@@ -9,9 +9,9 @@ import { derivedId } from '../ids.ts';
 import { type Progress, readerOf, reportsIn } from './goal-progress.ts';
 import { MAX_OPEN_SUGGESTIONS } from './goals.ts';
 
-/** Suggestions of one conversation that are looked at. */
+/** Maximum suggestions of one conversation that are read. */
 const MAX_OF_CONVERSATION = 1000;
-/** Characters of a segment that are quoted. */
+/** Maximum characters of a segment that are quoted. */
 const MAX_TEXT_CHARS = 300;
 
 export interface HeardProgress extends Progress {
@@ -45,7 +45,7 @@ export async function progressIn(
   return heard;
 }
 
-/** Keeps what a plugin found as far as the owner said it and the goal allows it: the first report on each goal. */
+/** Keeps the findings of a plugin that the owner said and that the goal allows: the first report on each goal. */
 export function progressOf(
   found: readonly UnderstoodProgress[],
   segments: readonly Pick<Segment, 'id' | 'text' | 'isUser'>[],
@@ -63,7 +63,7 @@ export function progressOf(
   });
 }
 
-/** Done is done, a mark lies on its scale, and an amount that is added is more than nothing. */
+/** Returns whether a goal allows this value: 1 for a `boolean` one, a value within the scale, an added amount above 0. */
 function isPossible(
   { value, adds }: Progress,
   { goalType, currentValue, minValue, maxValue }: Goal,
@@ -75,8 +75,8 @@ function isPossible(
 }
 
 /**
- * Suggests what is new of this, inside a transaction of the caller, and takes back what an earlier run suggested and
- * this one did not hear. What the owner has answered stays, and is not suggested again.
+ * Stores new suggestions, inside a transaction of the caller, and removes those of an earlier run that this one did not find.
+ * Answered suggestions stay, and are not repeated.
  */
 export async function suggestProgressIn(
   tx: Stores,
@@ -104,7 +104,7 @@ export async function suggestProgressIn(
   }
 }
 
-/** Changes in which conversation this was said, inside a transaction of the caller. */
+/** Moves suggestions to another conversation, inside a transaction of the caller. */
 export async function moveProgressIn(
   tx: Stores,
   { userId, id }: Pick<Conversation, 'userId' | 'id'>,
@@ -120,7 +120,7 @@ function suggestionId(userId: string, { goalId, segmentId }: HeardProgress): str
   return derivedId(`goal suggestion ${userId} ${goalId} ${segmentId}`);
 }
 
-/** A second pass over the audio gives what was said new segments. */
+/** Compares without segments, because a second pass over the audio creates new ones. */
 function saysTheSame(one: GoalSuggestion, { goalId, value, adds }: HeardProgress): boolean {
   return one.goalId === goalId && one.value === value && one.adds === adds;
 }

@@ -1,29 +1,29 @@
 /**
- * Action items that were heard in a conversation: each step inside a transaction of its caller. The id of one is
- * derived from the conversation and the text, so that processing it again doubles nothing.
+ * Action items from conversations: each step inside a transaction of its caller. Their ids are derived from the conversation
+ * and the text, so that processing it again creates no duplicates.
  */
 import type { ActionItem, ActionItemDraft, Conversation } from '../../contract/model.ts';
 import type { ActionItemFilter, Stores } from '../../contract/plugin.ts';
 import { derivedId } from '../ids.ts';
 import { followIn } from './reminders.ts';
 
-/** Open tasks that a new one is compared with: those due first, then the newest. */
+/** Maximum open tasks that a new one is compared with: those due first, then the newest. */
 const MAX_OPEN = 1000;
-/** Items of one conversation that are looked at; a run stores 50 at most. */
+/** Maximum items of one conversation that are read; a run stores at most 50. */
 const MAX_OF_CONVERSATION = 1000;
 
-/** Wordings that a conversation keeps of tasks that its owner has settled. */
+/** Maximum texts of settled tasks that a conversation keeps. */
 const MAX_SETTLED = 200;
-/** The share of words from which on two tasks are the same one. */
+/** Share of common words from which two tasks count as the same. */
 const REWORDED = 0.6;
-/** A word is known by the beginning that its forms share. */
+/** Letters at the beginning by which words are compared, because inflected forms share them. */
 const STEM_LETTERS = 5;
 
 /**
- * Stores what is new of these drafts, and takes back what an earlier run stored and this one did not hear, unless its
- * owner has changed or completed it. A draft that is worded like an open task, or like one of this conversation, is
- * not stored again, and neither is one that its owner has settled, in these words or in others.
- * @param conversation as it was before this run: its structure tells what an earlier run heard
+ * Stores new drafts, and removes tasks of an earlier run that this one did not find, unless their owner has changed or
+ * completed them. A draft that is worded like an open task, or like one of this conversation, is not stored again, nor is one
+ * that its owner has settled, in these words or in others.
+ * @param conversation as it was before this run: its structure contains the result of the earlier run
  * @param settled see `settledIn`
  */
 export async function storeHeardIn(
@@ -54,7 +54,7 @@ export async function storeHeardIn(
       await store(tx, { ...draft, id: itemId, userId, conversationId: id }, now);
 }
 
-/** The wordings of tasks heard in a conversation that its owner has deleted, changed or completed since. */
+/** Returns the original texts of tasks of a conversation that its owner has deleted, changed or completed since. */
 export async function settledIn(tx: Stores, conversation: Conversation): Promise<string[]> {
   const { userId, id, structured } = conversation;
   const items = await itemsOf(tx, userId, { conversationId: id, limit: MAX_OF_CONVERSATION });
@@ -90,7 +90,7 @@ function heardId({ userId, id }: Conversation, draft: Pick<ActionItemDraft, 'des
   return derivedId(`action item ${userId} ${id} ${wording(draft)}`);
 }
 
-/** Two texts that differ in case or punctuation alone are the same task. */
+/** Normalises a text: texts that only differ in case or punctuation are the same task. */
 function wording({ description }: Pick<ActionItemDraft, 'description'>): string {
   const words = description
     .normalize('NFKC')
@@ -114,7 +114,7 @@ function stemsOf(text: string): Set<string> {
   );
 }
 
-/** The pipeline made it of this conversation, and nobody has changed it since. */
+/** Returns whether the pipeline created it from this conversation, and nobody has changed it since. */
 function isUntouched(conversation: Conversation, item: ActionItem): boolean {
   const { createdAt, updatedAt, completed, locked } = item;
   return item.id === heardId(conversation, item) && createdAt === updatedAt && !completed && !locked;

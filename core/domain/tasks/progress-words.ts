@@ -1,11 +1,11 @@
-/** Words by which people tell what they have done, by language. Without accents, as `tokensOf` makes them. */
+/** Words with which people report what they have done, by language. Without accents, like the results of `tokensOf`. */
 
 export interface ProgressWords {
   /** The speaker. */
   i: ReadonlySet<string>;
-  /** Auxiliaries and adverbs that leave it done: they may stand between the speaker, the verb and the amount. */
+  /** Auxiliaries and adverbs that may stand between the speaker, the verb and the amount without changing the meaning. */
   fillers: ReadonlySet<string>;
-  /** A sentence with one of these is no plain report: denied, wished, planned, supposed, a habit, long ago, inexact. */
+  /** Words that rule a report out: negations, wishes, plans, doubts, habits, the distant past, vague amounts. */
   doubts: ReadonlySet<string>;
   articles: ReadonlySet<string>;
   /** Words that may follow what was done. */
@@ -127,14 +127,14 @@ export function isSameUnit(one: string, other: string): boolean {
   );
 }
 
-/** Words of a title that say how much, by when or how often, and not what. */
+/** Words of a title that state an amount, a deadline or a frequency, but not the activity. */
 export const AROUND =
   words(`a an the my per total more least this year years month months week weeks weekly monthly day days
   daily every each until till end by in of for to and at summer winter spring autumn
   der die das den dem ein eine einen mein meine pro mehr dieses diesen diese jahr jahre monat monate woche wochen tag tage
   taglich jeden jede jedes bis ende im in am zu und mindestens sommer winter fruhling herbst`);
 
-/** A goal with one of these is never done once for all. */
+/** Words of recurring goals, which are never completed by doing them once. */
 export const RECURRING = words(
   'every each daily weekly monthly per more taglich jeden jede jedes wochentlich pro mehr',
 );
