@@ -7,8 +7,8 @@ let count = 0;
 const MAX_COUNT = 0xfff;
 
 /**
- * A UUIDv7 of this instant (epoch ms): ids sort by the time they were made, and those of one millisecond by their
- * order, as far as 12 bits count. Node's own takes the machine's time, and ours is handed in.
+ * Returns a UUIDv7 of this instant (epoch ms). Ids sort by time, and within a millisecond by their order, as far as 12 bits
+ * count. Node's own function uses the time of the machine, not the injected clock.
  */
 export function newId(now: number): string {
   count = (count + 1) & MAX_COUNT;
@@ -24,7 +24,7 @@ export function timeOfId(id: string): number {
 /** Namespace of derived ids. It must never change: existing ids would not be found again. */
 const NAMESPACE = Buffer.from('b0f6c1d29a3e4d5785c47e1a6d20938f', 'hex');
 
-/** The UUIDv5 of a name: the same name leads to the same id, at any time and on any server. */
+/** Returns the UUIDv5 of a name: the same name gives the same id, at any time and on any server. */
 export function derivedId(name: string): string {
   const hash = createHash('sha1').update(NAMESPACE).update(name).digest().subarray(0, 16);
   hash.writeUInt8((hash.readUInt8(6) & 0x0f) | 0x50, 6);
@@ -33,7 +33,7 @@ export function derivedId(name: string): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }
 
-/** Whether a text can be an id; anything else counts as unknown, and never reaches a database. */
+/** Returns whether a text has the form of an id. Any other text counts as unknown, and never reaches a database. */
 export function isId(text: string): boolean {
   return UUID.test(text);
 }

@@ -5,7 +5,7 @@ import { AppError } from '../runtime/errors.ts';
 const MAX_TESTS = 20;
 const HOUR_MS = 3_600_000;
 
-/** Counts one test message of this kind. `rate_limited` where there were too many: its receiver may be somebody else. */
+/** Counts a test message of this kind. `rate_limited` after too many, because the receiver may be somebody else. */
 export async function limitTests(
   { storage, clock }: { storage: Storage; clock: Clock },
   kind: 'notification' | 'webhook',

@@ -24,10 +24,10 @@ export interface DailySpan {
   to: number;
 }
 
-/** By zone: making one takes a thousand times as long as using it. */
+/** Formatters by zone: creating one takes a thousand times as long as using it. */
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** Whether this is the IANA name of a zone; an offset such as `+02:00` is none, for it knows no summer. */
+/** Returns whether this is the IANA name of a zone. An offset such as `+02:00` is none: it has no summer time. */
 export function isTimeZone(name: string): boolean {
   if (!/^[A-Za-z]/.test(name)) return false;
   try {
@@ -55,7 +55,7 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
   return made;
 }
 
-/** The wall clock at this instant, as if it showed UTC: epoch ms, to the second. */
+/** Returns the wall-clock time at this instant, as if it were UTC: epoch ms, to the second. */
 function shownAt(at: number, timeZone: string): number {
   const part: Record<string, number> = {};
   for (const { type, value } of formatOf(timeZone).formatToParts(at)) part[type] = Number(value);
@@ -69,7 +69,7 @@ export function wallTime(at: number, timeZone: string): WallTime {
   return { day, minute: Math.floor((shown - Date.parse(`${day}T00:00:00Z`)) / MINUTE_MS) };
 }
 
-/** The first instant, in epoch ms, at which the clocks of a zone show this, or more where they leave it out. */
+/** Returns the first instant (epoch ms) at which the clocks of a zone show this time, or, if they skip it, a later one. */
 export function instantOf({ day, minute }: WallTime, timeZone: string): number {
   const shown = Date.parse(`${day}T00:00:00Z`) + minute * MINUTE_MS;
   const offsets = [shown - DAY_MS, shown + DAY_MS].map(near => shownAt(near, timeZone) - near);
@@ -85,26 +85,26 @@ export function instantOf({ day, minute }: WallTime, timeZone: string): number {
   return after;
 }
 
-/** The day that is so many days after this one, before it where they are negative. */
+/** Returns the day that is so many days after this one; negative: before it. */
 export function dayAfter(day: string, days = 1): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
 }
 
-/** The next time after `after` that it is this minute of the day: once on each day, whatever its clocks do. */
+/** Returns the next instant after `after` at this minute of the day: one for each day, even if clocks change. */
 export function nextTime(after: number, minute: number, timeZone: string): number {
   const { day } = wallTime(after, timeZone);
   const times = [-1, 0, 1, 2].map(days => instantOf({ day: dayAfter(day, days), minute }, timeZone));
   return times.find(at => at > after) ?? after + DAY_MS;
 }
 
-/** The last time, up to `until`, that it was this minute of the day. */
+/** Returns the last instant up to `until` at this minute of the day. */
 export function lastTime(until: number, minute: number, timeZone: string): number {
   const { day } = wallTime(until, timeZone);
   const times = [1, 0, -1, -2].map(days => instantOf({ day: dayAfter(day, days), minute }, timeZone));
   return times.find(at => at <= until) ?? until - DAY_MS;
 }
 
-/** When the span of the day in which `at` lies ends; null where it lies in none. */
+/** Returns the end of the span of the day that contains `at`; null: none does. */
 export function spanEnd(at: number, { from, to }: DailySpan, timeZone: string): number | null {
   const { day } = wallTime(at, timeZone);
   for (const begins of [dayAfter(day, -1), day]) {
@@ -115,13 +115,13 @@ export function spanEnd(at: number, { from, to }: DailySpan, timeZone: string): 
   return null;
 }
 
-/** `22:00` as minutes after midnight; null for what is no time of day. */
+/** Parses `22:00` into minutes after midnight; null: it is not a time of day. */
 export function minuteOf(text: string): number | null {
   const match = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(text.trim());
   return match ? Number(match[1]) * 60 + Number(match[2]) : null;
 }
 
-/** The other way round. */
+/** Formats minutes after midnight as `22:00`. */
 export function timeOfDay(minute: number): string {
   return `${String(Math.floor(minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}`;
 }

@@ -3,7 +3,7 @@ import type { Storage, Stores } from '../../contract/plugin.ts';
 import { AppError } from '../../runtime/errors.ts';
 import type { EventBus } from '../../runtime/events.ts';
 
-/** The one that was not used for longest makes room for another. */
+/** Maximum sessions of a user; beyond that, the least recently used one is removed. */
 const MAX_SESSIONS_PER_USER = 50;
 const MAX_USER_AGENT_CHARS = 300;
 
@@ -57,7 +57,7 @@ export function createSessions({
       await storage.sessions.insert({ ...session, userAgent, createdAt: now, lastUsedAt: now });
     },
 
-    /** Whether the session goes on; notes its use. It is read each time, so that it ends at once on every node. */
+    /** Returns whether the session is valid, and records its use. It is read each time, so that it ends at once on every node. */
     async isValid(userId: string, id: string): Promise<boolean> {
       if ((await storage.sessions.get(userId, id)) === null) return false;
       uses.set(id, { userId, at: clock.now() });
@@ -70,14 +70,14 @@ export function createSessions({
       throw new AppError('unauthorized', 'This session was ended: sign in');
     },
 
-    /** The last used first. */
+    /** Most recently used first. */
     async list(userId: string): Promise<AccountSession[]> {
       const now = clock.now();
       const live = (await storage.sessions.list(userId)).filter(({ expiresAt }) => expiresAt > now);
       return live.map(withUse).sort((one, other) => other.lastUsedAt - one.lastUsedAt);
     },
 
-    /** Its tokens are refused from now on, and connections that it opened are closed. `not_found`. */
+    /** Ends a session: its tokens are refused from now on, and its connections are closed. `not_found`. */
     async end(userId: string, id: string): Promise<void> {
       const session = await storage.sessions.get(userId, id);
       if (!session) throw new AppError('not_found', 'Session not found');
@@ -85,7 +85,7 @@ export function createSessions({
     },
 
     /**
-     * Ends all sessions of a user but this one. Where there is one, ID tokens that belong to no session end as well.
+     * Ends all sessions of a user except this one. With one, ID tokens that belong to no session end as well.
      */
     async endOthers(userId: string, keptId: string | undefined): Promise<void> {
       const others = (await storage.sessions.list(userId)).filter(({ id }) => id !== keptId);

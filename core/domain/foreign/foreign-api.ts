@@ -1,4 +1,4 @@
-/** Reads from the interfaces of other products, with a key of their owner. */
+/** Reads from the APIs of other products, with a key of the owner. */
 import { z } from 'zod';
 import type { Clock } from '../../contract/model.ts';
 import type { FetchUser } from '../../contract/plugin.ts';
@@ -16,7 +16,7 @@ import {
 } from './formats/omi-shapes.ts';
 
 const PAGE = 10;
-/** Maximum number of items: an interface that never ends is broken. */
+/** Maximum number of items, in case an API never ends its list. */
 const MAX_ROWS = 2_000_000;
 const TRIES = 5;
 const MAX_WAIT_MS = 60_000;
@@ -30,7 +30,7 @@ interface Interface {
   clock: Pick<Clock, 'sleep'>;
 }
 
-/** @param server that of Limitless by its name, any other as Omi's: Omi itself, those who host it, and Earshot */
+/** @param server Limitless is recognised by its name; any other has Omi's API: Omi itself, its hosts, and Earshot */
 export function openForeignApi(server: string, given: Omit<Interface, 'url'>): ForeignSource {
   const url = URL.parse(server);
   if (!url || !/^https?:$/.test(url.protocol))
@@ -58,7 +58,7 @@ async function* fromOmi(api: Interface): AsyncGenerator<ForeignThing> {
   }
 }
 
-/** Lists that are asked for by offset, bare or as `{ITEMS: […]}`. */
+/** Reads lists page by page by offset; a response is an array, or `{ITEMS: […]}`. */
 async function* pages(api: Interface, path: string): AsyncGenerator<unknown> {
   const separator = path.endsWith('?') ? '' : '&';
   const headers = { Authorization: `Bearer ${api.key}` };
@@ -77,7 +77,7 @@ async function* pages(api: Interface, path: string): AsyncGenerator<unknown> {
   }
 }
 
-/** Long conversations come one at a time, where several are too long an answer. */
+/** Reads conversations one at a time if a response with several would be too long. */
 async function smaller(limit: number, ask: (limit: number) => Promise<unknown>) {
   try {
     return { body: await ask(limit), limit };
@@ -145,7 +145,7 @@ function fromLifelog(
   if (begun === null) throw strange(api);
   if (said.length === 0) return { kind: 'left_out', what: 'lifelog', why: 'nothing is said in it' };
   return conversationOf({
-    // as the export has it, which knows no ids
+    // as in the export, which has no ids
     ...{ key: `limitless:${begun}`, source: 'limitless', title: title ?? id, startedAt: begun },
     overview: topics.map(({ content }) => content ?? '').join('. '),
     starred: isStarred ?? false,
@@ -181,7 +181,7 @@ function fromJson(body: Uint8Array): unknown {
   try {
     return JSON.parse(Buffer.from(body).toString());
   } catch {
-    return null; // of no shape that is known
+    return null; // of an unknown shape
   }
 }
 

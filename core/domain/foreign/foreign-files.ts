@@ -9,20 +9,20 @@ import { ForeignItem, type ForeignSource, type ForeignThing } from './foreign-it
 import type { Recognised } from './read-files.ts';
 
 const ENTRY = fileURLToPath(new URL(`./read-main${extname(import.meta.filename)}`, import.meta.url));
-/** A file of 256 MiB as JSON. */
+/** Memory limit of the process in MiB, sufficient for a JSON file of 256 MiB. */
 const MEMORY_MB = 2048;
 const MAX_SAID_CHARS = 20_000;
 
 /**
- * Recognises what other products have written into a file, a folder or a ZIP archive, and reads it in a process of its
- * own: neither a large file nor a broken one holds up the server. Null: Earshot itself has exported it.
- * @param timeZone where times without a zone were shown
+ * Recognises and reads an export of another product, from a file, a folder or a ZIP archive, in a separate process, so that
+ * neither a large nor a broken file delays the server. Null: it is an archive of Earshot itself.
+ * @param timeZone of times without a zone
  */
 export async function openForeignFiles(path: string, timeZone: string): Promise<ForeignSource | null> {
   const reading = read(path, timeZone);
   const first = await reading.next();
   await reading.return(undefined);
-  const { formats } = first.value as Recognised; // told before anything else
+  const { formats } = first.value as Recognised; // the first line
   if (formats.length === 0) return null;
   return {
     format: formats.join(', '),
@@ -54,7 +54,7 @@ async function* read(path: string, timeZone: string): AsyncGenerator<unknown> {
   }
 }
 
-/** Parses the last line of the reader's output; one that was killed by its input leaves something else, or nothing. */
+/** Parses the last line of the reader's output; a process that crashed on its input leaves another one, or none. */
 function failureIn(said: string): AppError {
   try {
     const { code, message }: { code: ErrorCode; message: string } = JSON.parse(

@@ -13,9 +13,9 @@ import { createForeignStore, idOfThing, type Run } from './foreign-store.ts';
 const NOTED_EVERY = 500;
 const UNDONE_AT_ONCE = 250;
 const MAX_LISTED = 100;
-/** Length from which the beginning or the end of an id stands for it. */
+/** Minimum length of the beginning or end of an id that identifies it. */
 const MIN_PART_CHARS = 8;
-/** Notes of the same kind are counted and told once. */
+/** Counts skipped items of the same kind, which are reported once. */
 const MAX_NOTES = 50;
 
 /** The result of a run, or of its dry run. */
@@ -24,9 +24,9 @@ export interface ForeignOutcome {
   id: string | null;
   format: string;
   counts: Record<string, number>;
-  /** Things that were imported before. */
+  /** Items that were imported before. */
   known: number;
-  /** Things that were not imported, the reason, and their number. */
+  /** Items that were not imported, with the reason and their number. */
   leftOut: { what: string; why: string; count: number }[];
 }
 
@@ -49,7 +49,7 @@ export function createForeignImports({
 }) {
   const foreign = createForeignStore(storage, recordings);
 
-  /** Reads all of it, and changes nothing. */
+  /** Reads everything, and changes nothing. */
   async function check(user: User, source: ForeignSource, onProgress: (done: number) => void) {
     const outcome = startOf(source);
     const seen = new Set<string>();
@@ -105,7 +105,7 @@ export function createForeignImports({
     return storage.foreignImports.update(userId, importId, patch);
   }
 
-  /** Removes what a run stored, and answers how much of each kind that was. `not_found`, `conflict`. */
+  /** Removes the items of an import. Returns their number by kind. `not_found`, `conflict`. */
   async function undo(user: User, id: string): Promise<Record<string, number>> {
     const found = (await storage.foreignImports.list(user.id, MAX_LISTED)).filter(
       run => run.id === id || (id.length >= MIN_PART_CHARS && (run.id.endsWith(id) || run.id.startsWith(id))),
@@ -148,7 +148,7 @@ export function createForeignImports({
     return counts;
   }
 
-  /** Resolves to whether it was there; what the operator has locked stays. */
+  /** Resolves to whether it existed; locked items stay. */
   async function remove({ userId, id, kind }: ForeignItem): Promise<boolean> {
     if (kind === 'conversation') return removeConversation(userId, id);
     if (kind === 'recording') return removeRecording(userId, id);
@@ -177,7 +177,7 @@ export function createForeignImports({
     );
   }
 
-  /** With the conversations that were made of it. */
+  /** Removes a recording with its conversations. */
   async function removeRecording(userId: string, id: string): Promise<boolean> {
     const found = await recordings.find(userId, id);
     if (!found) return false;
@@ -191,7 +191,7 @@ export function createForeignImports({
       check(user, source, onProgress),
     take,
     undo,
-    /** The newest first. */
+    /** Newest first. */
     list: (user: User): Promise<ForeignImport[]> => storage.foreignImports.list(user.id, MAX_LISTED),
   };
 }

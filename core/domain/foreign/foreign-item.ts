@@ -13,7 +13,7 @@ const MAX_TASKS = 200;
 const Instant = z.number().int().min(0).max(LATEST);
 /** Seconds since the conversation began. */
 const Seconds = z.number().min(0).max(1e9);
-/** The same key is the same thing, however often and from whichever file it comes. */
+/** Identifies an item across imports and files. */
 const key = z.string().min(1).max(500);
 
 const Task = z.object({
@@ -26,7 +26,7 @@ const Segment = z.object({
   text: z.string().min(1).max(MAX_SEGMENT_TEXT_CHARS),
   start: Seconds,
   end: Seconds,
-  /** A name, or `Speaker 2`; null: not known. */
+  /** A name, or `Speaker 2`; null: unknown. */
   speaker: z.string().max(MAX_SPEAKER_CHARS).nullable(),
   /** True: the owner of the account said it. */
   isUser: z.boolean(),
@@ -68,15 +68,15 @@ const TaskItem = Task.extend({
 const Recording = z.object({
   kind: z.literal('recording'),
   key,
-  /** On this machine. */
+  /** Path on this machine. */
   path: z.string().max(4096),
   name: z.string().max(200),
-  /** Null: its name or its end tells. */
+  /** Null: derived from its name, or from its end. */
   startedAt: Instant.nullable(),
   endedAt: Instant,
 });
 
-/** Something that is known and not imported. */
+/** Item that is recognised but not imported. */
 const LeftOut = z.object({
   kind: z.literal('left_out'),
   what: z.string().max(200),
@@ -92,12 +92,12 @@ export type ForeignMemory = z.infer<typeof Memory>;
 export type ForeignRecording = z.infer<typeof Recording>;
 export type ForeignTask = z.infer<typeof TaskItem>;
 
-/** A file, folder or server that things are read from. */
+/** File, folder or server from which items are read. */
 export interface ForeignSource {
   /** Name for people: `Omi`. */
   format: string;
   /** Name for people, without secrets. */
   name: string;
-  /** Everything in it, from the beginning at each call. Rejects, naming what is wrong, at the first that is. */
+  /** Yields all items, from the beginning at each call. Rejects at the first invalid one, and names it. */
   things(): AsyncIterable<ForeignThing>;
 }

@@ -20,11 +20,11 @@ import type {
 } from './foreign-item.ts';
 
 const SEGMENTS_AT_ONCE = 500;
-/** A live conversation's; these are over. */
+/** Timeout as of a live conversation; without effect, because imported ones have ended. */
 const TIMEOUT_MS = 120_000;
 /** The limit of people in an account. */
 const MAX_PEOPLE = 1000;
-/** Names that products give where they know none. */
+/** Names that products use for unknown speakers. */
 const NO_NAME =
   /^(?:unknown|speaker|sprecher|participant|person|user|you|me|spk|voice)?[\s_#-]*[\da-z]?\d*$/i;
 
@@ -33,7 +33,7 @@ export interface Run {
   importId: string;
 }
 
-/** The kind that was stored; null: it was there already. */
+/** The stored kind; null: the item existed already. */
 export type Stored = ForeignItem['kind'] | null;
 
 /** Returns the id of a stored item, which is the same at each import. */
@@ -42,7 +42,7 @@ export function idOfThing(userId: string, { kind, key }: { kind: string; key: st
 }
 
 export function createForeignStore(storage: Storage, recordings: Pick<Recordings, 'add'>) {
-  /** Answers what was stored, and of which things it was made: people come with conversations. */
+  /** Returns the stored items: a conversation may bring people along. */
   async function store(
     run: Run,
     thing: Exclude<ForeignThing, { kind: 'left_out' }>,
@@ -66,8 +66,7 @@ export function createForeignStore(storage: Storage, recordings: Pick<Recordings
   }
 
   /**
-   * It is `processing` until all of it is there, and found by nobody's search. A run that was cut off is taken up where
-   * it was.
+   * Until it is complete it is `processing`, and not found by searches. An interrupted run continues where it stopped.
    */
   async function storeConversation(run: Run, id: string, thing: ForeignConversation, now: number) {
     const { userId, importId } = run;
@@ -143,13 +142,13 @@ async function insertTask(
     ...{ completedAt: completed ? now : null, segmentId: null, locked: false },
   };
   await tx.actionItems.insert([after]);
-  // nobody is told of what was due before it came here
+  // due dates before the import cause no notices
   if (dueAt !== null && dueAt > now) await followIn(tx, { before: null, after, dueGiven: true }, now);
   await tx.foreignImports.note([{ id, userId, importId, kind: 'task' }]);
   return 'task' as const;
 }
 
-/** Ids by name, of people who are there or are made now. */
+/** Returns the ids of people by name; missing people are created. */
 async function peopleIn(tx: Stores, { userId, importId }: Run, segments: ForeignSegment[], now: number) {
   const names = new Set(
     segments.flatMap(({ speaker, isUser }) =>
@@ -184,7 +183,7 @@ function conversationOf(userId: string, id: string, thing: ForeignConversation):
   };
 }
 
-/** Speakers are numbered as they come. */
+/** Numbers speakers in order of appearance. */
 function segmentsOf(
   { id: conversationId, userId }: Conversation,
   segments: readonly ForeignSegment[],

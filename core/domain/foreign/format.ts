@@ -9,28 +9,28 @@ import {
 } from './foreign-item.ts';
 import { type SourceFile, wrong } from './source-files.ts';
 
-/** Reads the files of one product, or of one kind. */
+/** Reader of the files of one product, or of one kind. */
 export interface Format {
   /** Name for people: `Otter`. */
   title: string;
-  /** Tells by path and beginning whether this format reads the file. */
+  /** Returns whether this format reads the file, by its path and beginning. */
   claims(path: string, head: string): boolean;
-  /** Everything in it. Throws `wrong`, naming the file and what is wrong with it. */
+  /** Yields all items. Throws `wrong`, which names the file and the fault. */
   things(file: SourceFile, about: About): AsyncIterable<ForeignThing> | Iterable<ForeignThing>;
-  /** Files beside this one that it names, with the instant at which each was sent (epoch ms). */
+  /** Returns the files that this one refers to, with the time at which each was sent (epoch ms). */
   attachments?(file: SourceFile, timeZone: string): AsyncIterable<{ path: string; at: number }>;
 }
 
 export interface About {
-  /** Time zone of times that name none. */
+  /** Time zone of times without one. */
   timeZone: string;
-  /** Tells whether a file of the same name, with one of these endings, lies beside it. */
+  /** Returns whether its folder contains a file of the same name with one of these endings. */
   isBeside(path: string, endings: readonly string[]): boolean;
-  /** Instant at which a file was sent, where another one tells (epoch ms). */
+  /** Returns when a file was sent, if another file says so (epoch ms). */
   sentAt(path: string): number | undefined;
 }
 
-/** UTF-8, with or without a mark before it, as every one of these products writes. */
+/** Decodes UTF-8 with or without a byte order mark, as all these products write it. */
 export async function textOf(file: SourceFile): Promise<string> {
   const bytes = await file.read();
   try {
@@ -62,7 +62,7 @@ export function clipped(text: string, chars: number): string {
   return tidied.length <= chars ? tidied : `${tidied.slice(0, chars - 1).toWellFormed()}…`;
 }
 
-/** A conversation of these words; what is not given is empty. */
+/** Creates a conversation; missing fields are empty. */
 export function conversationOf({
   title = '',
   overview = '',
@@ -81,7 +81,7 @@ export function conversationOf({
   };
 }
 
-/** Long texts as several segments, which share their time. */
+/** Splits long texts into several segments with equal times. */
 function divided(segment: ForeignSegment): ForeignSegment[] {
   const speaker = segment.speaker === null ? null : clipped(segment.speaker, MAX_SPEAKER_CHARS) || null;
   const pieces = piecesOf(tidy(segment.text), MAX_SEGMENT_TEXT_CHARS);
@@ -94,14 +94,14 @@ function divided(segment: ForeignSegment): ForeignSegment[] {
 
 const TITLE_WORDS = 8;
 
-/** Uses the first words as title, where there is none. */
+/** Uses the first words as the title if there is none. */
 function titleOf([first]: readonly ForeignSegment[]): string {
   const words = (first?.text ?? '').split(' ');
   const begun = words.slice(0, TITLE_WORDS).join(' ');
   return clipped(words.length > TITLE_WORDS ? `${begun} …` : begun, MAX_TITLE_CHARS);
 }
 
-/** The instant that a text in ISO 8601, or a number of seconds or milliseconds, stands for; null: it is none. */
+/** Parses a time in ISO 8601, or a number of seconds or milliseconds (epoch ms); null: it is invalid. */
 export function instantFrom(value: unknown): number | null {
   const at =
     typeof value === 'number'
@@ -114,7 +114,7 @@ export function instantFrom(value: unknown): number | null {
   return Number.isFinite(at) && at >= 0 && at <= LATEST ? Math.round(at) : null;
 }
 
-/** Products that leave the zone out mean UTC. */
+/** Without a zone, these products mean UTC. */
 function fromIso(text: string): number {
   const match = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(.*))?$/.exec(text.trim());
   if (!match) return Number.NaN;
@@ -124,7 +124,7 @@ function fromIso(text: string): number {
   return Date.parse(`${day}T${time}${offset}`);
 }
 
-/** The instant that the name of a file tells, such as `2024-05-01 10-30-15`; null: it tells none. */
+/** Returns the time in the name of a file, such as `2024-05-01 10-30-15`; null: there is none. */
 export function instantInName(path: string, timeZone: string): number | null {
   const name = path.split('/').at(-1) ?? '';
   const match =
@@ -138,7 +138,7 @@ export function instantInName(path: string, timeZone: string): number | null {
   return instantOf({ day, minute: Number(hour) * 60 + Number(minute) }, timeZone) + Number(second) * 1000;
 }
 
-/** The name of a file without folders and its last ending. */
+/** Returns the name of a file without folders and its last ending. */
 export function nameOf(path: string): string {
   return (path.split('/').at(-1) ?? '').replace(/\.[^.]+$/, '');
 }

@@ -11,7 +11,7 @@ import { subtitles } from './formats/subtitles.ts';
 import { timedText } from './formats/timed-text.ts';
 import { whatsapp } from './formats/whatsapp.ts';
 
-/** The first that claims a file reads it: those that know most of it come first. */
+/** The first format that recognises a file reads it: the most specific ones come first. */
 export const FORMATS: readonly Format[] = [
   omi,
   granola,

@@ -10,15 +10,15 @@ export interface ReadRequest {
   path: string;
   timeZone: string;
 }
-/** The first line of an answer: the formats that were recognised; none for an archive of Earshot's own. */
+/** The first line of output: the recognised formats; none for an archive of Earshot itself. */
 export interface Recognised {
   formats: string[];
 }
 
-/** In every archive of Earshot's own. */
+/** File in every archive of Earshot itself. */
 const OWN = 'earshot.json';
 
-/** Recognises every file before it reads the first; one that nobody claims refuses all of them, by name. */
+/** Recognises every file before it reads the first. An unknown file, which is named, refuses all of them. */
 export async function* readFiles({ path, timeZone }: ReadRequest): AsyncGenerator<Recognised | ForeignThing> {
   const { files, close } = await filesOf(path);
   try {

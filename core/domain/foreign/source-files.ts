@@ -1,5 +1,5 @@
 /**
- * Access to the files of a folder, of a ZIP archive, or to a single file: all that readers of formats see of a disk.
+ * Access to a single file, or to the files of a folder or a ZIP archive: readers of formats see nothing else of a disk.
  */
 import { open, opendir, readFile, stat } from 'node:fs/promises';
 import { basename, join, relative, sep } from 'node:path';
@@ -14,19 +14,19 @@ export interface SourceFile {
   /** Epoch ms. */
   modifiedAt: number;
   read(): Promise<Buffer>;
-  /** On the disk; null: it is in an archive. */
+  /** Path on the disk; null: it is in an archive. */
   place: string | null;
   /** Reads its beginning: at most 4 KiB, as text. */
   head(): Promise<string>;
 }
 
 const MiB = 1024 * 1024;
-/** The limit of Earshot's own archives. */
+/** Maximum number of files, as in Earshot's own archives. */
 const MAX_FILES = 2_000_000;
-/** The largest file that is read: a JSON file may hold all of an account. */
+/** Maximum size of a file; a JSON file may contain a whole account. */
 const MAX_BYTES = 256 * MiB;
 const HEAD_BYTES = 4096;
-/** Files that systems leave in folders and archives. */
+/** Files that operating systems create in folders and archives. */
 const CLUTTER = /(^|\/)(\.|__MACOSX\/|Thumbs\.db$|desktop\.ini$)/i;
 
 const openZip = promisify<string, object, ZipFile>(yauzl.open);
@@ -146,7 +146,7 @@ function refuseLarge(path: string, bytes: number): void {
   if (bytes > MAX_BYTES) throw wrong(`${path} is larger than ${MAX_BYTES / MiB} MiB`);
 }
 
-/** Refuses an import, naming the file and its fault. */
+/** Creates the error that refuses an import; it names the file and its fault. */
 export function wrong(what: string, cause?: unknown): AppError {
   return new AppError('invalid_request', `Nothing was imported: ${what}`, { cause });
 }

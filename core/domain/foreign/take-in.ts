@@ -7,17 +7,17 @@ import { openForeignFiles } from './foreign-files.ts';
 import type { ForeignImports, ForeignOutcome } from './foreign-imports.ts';
 
 interface Options {
-  /** Changes nothing. */
+  /** Whether nothing is changed. */
   dryRun: boolean;
-  /** Key of an interface; null: files are read. */
+  /** Key for an API; null: files are read. */
   key: string | null;
   onProgress(done: number): void;
 }
 
 export interface Taken {
-  /** Counts by table, or by kind of thing. */
+  /** Counts by table, or by kind of item. */
   rows: Record<string, number>;
-  /** Null: it was an archive of Earshot's own. */
+  /** Null: it was an archive of Earshot itself. */
   foreign: Omit<ForeignOutcome, 'counts'> | null;
 }
 
@@ -49,7 +49,7 @@ export function createTakeIn({
     return openForeignFiles(from, timeZone);
   }
 
-  /** @param from a path, or the address of an interface */
+  /** @param from a path, or the address of an API */
   return async (user: User, from: string, { dryRun, key, onProgress }: Options): Promise<Taken> => {
     const source = await open(user, from, key);
     if (source) {

@@ -87,7 +87,7 @@ function linesOf(lines: readonly string[]): { speaker: string; text: string }[] 
   return said;
 }
 
-/** Bee writes no times: they follow one another evenly. */
+/** Assigns evenly spaced times, because Bee writes none. */
 function spread(said: readonly { speaker: string; text: string }[], seconds: number): ForeignSegment[] {
   const step = seconds > 0 ? seconds / said.length : MAX_STEP_SECONDS;
   return said.map(({ speaker, text }, at) => ({

@@ -1,4 +1,4 @@
-/** Shapes of Omi's export and developer interface, and their translation. */
+/** Schemas of Omi's export and developer API, and their conversion. */
 import { z } from 'zod';
 import type { ForeignThing } from '../foreign-item.ts';
 import { MAX_ITEM_CHARS } from '../foreign-item.ts';
@@ -61,7 +61,7 @@ export const OmiTask = z.looseObject({
   deleted: Flag,
 });
 
-/** Null: it has no time at all. */
+/** Null: it has no time. */
 export function conversationFromOmi(
   given: z.infer<typeof OmiConversation>,
   sources: (name: string) => string,
@@ -110,7 +110,7 @@ export function memoryFromOmi(given: z.infer<typeof OmiMemory>): ForeignThing {
   };
 }
 
-/** Null: the conversation that it was heard in brings it along. */
+/** Null: its conversation contains it. */
 export function taskFromOmi(given: z.infer<typeof OmiTask>): ForeignThing | null {
   const description = clipped(given.description, MAX_ITEM_CHARS);
   if (given.conversation_id) return null;

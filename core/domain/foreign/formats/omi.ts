@@ -49,7 +49,7 @@ function thingOf(kind: string, row: unknown, where: string): ForeignThing | null
   return taskFromOmi(parsed.data);
 }
 
-/** The same where it is known here. */
+/** Returns the source if Earshot knows it; else `omi`. */
 export function sourceOf(name: string): string {
   return SOURCES.has(name) ? name : 'omi';
 }

@@ -31,7 +31,7 @@ export const recordings: Format = {
   },
 };
 
-/** The time of a voice note whose file was copied since: by day and number. Null: the file's own time is right. */
+/** Returns the time of a copied voice note by its day and number. Null: the time of the file is right. */
 function sentByName({ path, modifiedAt }: SourceFile, timeZone: string): number | null {
   const name = path.split('/').at(-1) ?? '';
   const number = WHATSAPP.exec(name)?.[1];

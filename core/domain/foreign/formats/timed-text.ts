@@ -9,7 +9,7 @@ const TIME_AT_END = /(?:[ \t]{2}|[ \t]-[ \t]|[ \t][([])(?<time>(?:\d{1,3}:)?\d{1
 const TIME_AT_BEGIN = /^\[?(?<time>(?:\d{1,3}:)?\d{1,2}:\d{2})\]?(?<rest>[ \t].*)?$/;
 const MAX_SPEAKER_CHARS = 100;
 const FOOTER = /^transcribed by https?:\/\/(www\.)?otter\.ai/i;
-/** A speaker of the last lines is taken to go on for so long. */
+/** Assumed duration of the last lines. */
 const LAST_SECONDS = 5;
 
 /** Text with the times at which speakers begin, as Otter, Fireflies and PLAUD write it. */
@@ -28,7 +28,7 @@ export const timedText: Format = {
   },
 };
 
-/** The line that begins what one speaker says, perhaps with its first words. */
+/** Parses the line with a speaker and a time, and possibly the first words. */
 interface Header {
   time: string;
   speaker: string | null;
@@ -45,7 +45,7 @@ function headerOf(line: string): Header | null {
   return headerAtBegin(tidied, { isLong: false });
 }
 
-/** @param isLong so long that no name can be all of it */
+/** @param isLong whether the line is too long to be only a name */
 function headerAtBegin(line: string, { isLong }: { isLong: boolean }): Header | null {
   const { time, rest = '' } = TIME_AT_BEGIN.exec(line)?.groups ?? {};
   if (time === undefined) return null;

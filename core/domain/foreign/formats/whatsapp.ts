@@ -22,7 +22,7 @@ interface Message {
   date: readonly [string, string, string];
   minute: number;
   second: number;
-  /** Null: WhatsApp itself says it. */
+  /** Null: a message of WhatsApp itself. */
   speaker: string | null;
   text: string;
 }
@@ -67,7 +67,7 @@ function* thingsOf(messages: readonly DatedMessage[], title: string): Generator<
   const [first] = said;
   if (!first) return;
   const startedAt = Math.min(...said.map(({ at }) => at));
-  // by its first message: the day of the export is longer in a later one
+  // by its first message, because a later export contains more of the last day
   const name = JSON.stringify([first.at, first.speaker, first.words]);
   yield conversationOf({
     key: `whatsapp:${createHash('sha256').update(name).digest('hex')}`,
@@ -81,10 +81,10 @@ function* thingsOf(messages: readonly DatedMessage[], title: string): Generator<
   });
 }
 
-/** Without what WhatsApp writes in the place of attachments; captions stay. */
+/** Removes the text that WhatsApp writes in place of attachments; captions stay. */
 function wordsOf(text: string): string {
   const [first = '', ...others] = text.replace(EDITED, '').split('\n');
-  // on iPhones a mark begins what the person did not type
+  // on iPhones, text that the person did not type begins with a mark
   const isOurs = attachmentIn(first) !== null || OMITTED.test(first) || first.startsWith('\u200e');
   return (isOurs ? others : [first, ...others]).join('\n').replace(MARKS, '').trim();
 }
@@ -136,8 +136,8 @@ const ORDERS = ['day', 'month', 'year'] as const;
 type Order = (typeof ORDERS)[number];
 
 /**
- * Decides what the first number of dates is: in the right order all of them are dates and follow each other, with the
- * least time between the first and the last.
+ * Determines the order of day, month and year: in the right order all dates are valid and ascending, with the shortest time
+ * between the first and the last.
  */
 function orderOf(messages: readonly Message[]): Order {
   const [best] = ORDERS.map(order => {
@@ -149,7 +149,7 @@ function orderOf(messages: readonly Message[]): Order {
   return best?.order ?? 'day';
 }
 
-/** `2025-03-02`; null: it is no date. */
+/** Returns `2025-03-02`; null: the date is invalid. */
 function dayOf([a, b, c]: Message['date'], order: Order): string | null {
   const [year, month, day] = order === 'year' ? [a, b, c] : order === 'day' ? [c, b, a] : [c, a, b];
   if ((order === 'year') !== (a.length === 4) || (year.length !== 2 && year.length !== 4)) return null;
