@@ -1,6 +1,6 @@
 import type { DeliveryOutcome, Storage, Stores } from '../contract/plugin.ts';
 
-/** Written down together, in one transaction, while another one is under way. */
+/** Maximum outcomes that are stored in one transaction. */
 const MAX_TOGETHER = 200;
 
 interface Entry {
@@ -10,10 +10,10 @@ interface Entry {
   reject(error: unknown): void;
 }
 
-/** Resolves when the outcome is on the disk, with what else it led to. */
+/** Resolves when the outcome and its consequences are on the disk. */
 export type Recorder = (outcome: DeliveryOutcome, also: Entry['also']) => Promise<void>;
 
-/** A commit for each outcome would cost more than the sending: all that come meanwhile share the next one. */
+/** Stores outcomes that arrive during a commit together in the next one: a commit for each would cost more than the delivery. */
 export function createRecorder(storage: Storage): Recorder {
   const waiting: Entry[] = [];
   let isWriting = false;

@@ -10,21 +10,21 @@ export type Message = Pick<Delivery, 'id' | 'query' | 'contentType'> & { body: s
 
 /** Result of one attempt. */
 export interface Sent {
-  /** `final`: trying again cannot help. `gone`: nothing will ever help. */
+  /** `final`: a retry cannot help. `gone`: the target no longer exists. */
   verdict: 'delivered' | 'retry' | 'final' | 'gone';
   /** Status of the HTTP response. */
   status: number | null;
-  /** For people: what went wrong; null: nothing. */
+  /** Error message for people; null: none. */
   error: string | null;
   /** The beginning of the answer. */
   answer: string | null;
-  /** All of it that was read. */
+  /** The answer, as far as it was read. */
   body: Uint8Array | null;
-  /** Seconds that the receiver asked to be left alone. */
+  /** Seconds after which the receiver accepts another request. */
   retryAfter: number | undefined;
 }
 
-/** Where something is delivered to, as it is now. */
+/** Current state of a target of deliveries. */
 export interface Target {
   kind: TargetKind;
   id: string;
@@ -35,13 +35,13 @@ export interface Target {
   name: string;
   /** As of `Hook`; kept up to date by `follow`. */
   failingSince: number | null;
-  /** It was switched off by `follow`. */
+  /** Whether `follow` switched it off. */
   isOff: boolean;
-  /** Sends once. Rejects with the signal's reason alone. */
+  /** Sends once. Rejects only with the signal's reason. */
   send(message: Message, signal: AbortSignal): Promise<Sent>;
 }
 
-/** Tells its owner that a target was switched off, within the transaction that does it. */
+/** Notifies the owner that a target was switched off, within the same transaction. */
 export type NotifyOwner = (
   tx: Stores,
   target: Pick<Target, 'kind' | 'id' | 'userId' | 'appId' | 'name'>,
@@ -51,12 +51,12 @@ export type NotifyOwner = (
 const ANSWER_BYTES = 1024;
 const LIMIT_MS = 15_000;
 const OFF_AFTER_MS = 72 * 3_600_000;
-/** Beside all of 500 and more. */
+/** In addition to all from 500 on. */
 const RETRIED_STATUSES = [408, 425, 429];
 
 export type Targets = ReturnType<typeof createTargets>;
 
-/** Hooks and addresses as one thing: what can be sent to, fails, and is switched off. */
+/** Webhooks and addresses under one interface: they receive deliveries, fail, and are switched off. */
 export function createTargets({
   clock,
   outbound,
@@ -85,7 +85,7 @@ export function createTargets({
     };
   }
 
-  /** Null: it is not there any more, or switched off. */
+  /** Finds a target; null: it was removed, or switched off. */
   async function find(stores: Stores, kind: TargetKind, id: string): Promise<Target | null> {
     if (kind === 'hook') {
       const hook = await stores.hooks.target(id);

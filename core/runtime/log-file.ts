@@ -3,9 +3,9 @@ import { resolve } from 'node:path';
 import type { DestinationStream } from 'pino';
 import { createStream, type RotatingFileStream } from 'rotating-file-stream';
 
-/** Lines that a slow disk may leave unwritten; further ones go to standard error. */
+/** Maximum unwritten lines on a slow disk; further ones go to standard error. */
 const MAX_WAITING_BYTES = 1024 * 1024;
-/** After a failure, the file is tried again with the first line that comes so much later. */
+/** Time after a failure from which the next line is written to the file again. */
 const RETRY_MS = 60_000;
 const WARN = 40;
 

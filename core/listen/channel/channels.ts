@@ -19,7 +19,7 @@ export interface Channels {
   reachedAt(): number;
   /** Processed samples of the messages below `number`. */
   samplesBelow(number: number): number;
-  /** Stores text that came ready-made. `at`: when its speech began, epoch ms. */
+  /** Stores text from the client. `at`: when its speech began, epoch ms. */
   write: Progress['write'];
   /** Stores progress where nothing but silence came for a while. Undefined: there is nothing to store. */
   storeSilence(): Promise<void> | undefined;

@@ -10,14 +10,14 @@ import type { Pending } from './hearing.ts';
 export interface EarlyVoice {
   /** Returns the analysis of a piece: the early one where it is about the same speech, otherwise a new one. */
   analysisOf(piece: Span): Analysis;
-  /** Gives up what nothing has asked for. */
+  /** Cancels an analysis that has not been used. */
   end(): void;
 }
 
-/** Part of a piece that an early analysis must hold, and part of the analysed speech that the piece must hold. */
+/** Share of a piece that an early analysis must cover, and share of the analysed speech that the piece must cover. */
 const LEAST_HELD = 0.8;
 const LEAST_USED = 0.6;
-/** Less speech is not analysed early. */
+/** Minimum speech for an early analysis. */
 const LEAST_SAMPLES = SAMPLE_RATE / 2;
 
 export function listenEarly(entry: Pending, analyse: Labeller['analyse'], signal: AbortSignal): EarlyVoice {
@@ -26,7 +26,7 @@ export function listenEarly(entry: Pending, analyse: Labeller['analyse'], signal
 
   const begin = (span: Span) => analyse(() => samplesOf(utterance, span), signal);
 
-  /** Begins anew where much was said since the last lull. */
+  /** Starts another analysis if much has been said since the last pause. */
   function look() {
     const span = voiceSpan({
       startSample: entry.committed,
@@ -55,13 +55,13 @@ export function listenEarly(entry: Pending, analyse: Labeller['analyse'], signal
   };
 }
 
-/** Leaves out the silence at the end of an utterance, which tells nothing about a voice. */
+/** Leaves out the silence at the end of an utterance, which says nothing about a voice. */
 function spoken({ startSample, endSample }: Span, speechEnd: number | null): Span {
   const isBeyond = speechEnd !== null && speechEnd > startSample && speechEnd < endSample;
   return voiceSpan({ startSample, endSample: isBeyond ? speechEnd : endSample });
 }
 
-/** Whether what was analysed early is about the same speech as a piece. */
+/** Returns whether the early analysis covers the same speech as a piece. */
 function isSame(early: Span, piece: Span): boolean {
   const both = Math.min(early.endSample, piece.endSample) - Math.max(early.startSample, piece.startSample);
   return both >= LEAST_HELD * lengthOf(piece) && both >= LEAST_USED * lengthOf(early);

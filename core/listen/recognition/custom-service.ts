@@ -20,7 +20,7 @@ import { createSessions, type Limits, type Session, shownTo, watchIdle } from '.
 
 interface Options {
   recognition: Recognition;
-  /** Shown by clients; null: none is needed. */
+  /** Token that clients have to send; null: none. */
   token: string | null;
   limits: Limits;
   clock: Clock;
@@ -28,11 +28,11 @@ interface Options {
 }
 
 const MAX_MESSAGE_BYTES = 1024 * 1024;
-/** Answers that a client does not take. */
+/** Maximum bytes of answers that a client has not read. */
 const MAX_UNSENT_BYTES = 1024 * 1024;
-/** Until the request for a WebSocket is complete. */
+/** Time limit for the request that opens a WebSocket. */
 const HEADERS_MS = 10_000;
-/** Connections that have asked for nothing yet. */
+/** Maximum connections without a complete request. */
 const MAX_UNASKED = 32;
 const FORMAT = { codec: 'pcm16', sampleRate: SAMPLE_RATE, channels: 1 } as const;
 const BASE = 'ws://recogniser';
@@ -169,7 +169,7 @@ function segmentOf({ text, speaker, startSample, endSample }: Transcript) {
   };
 }
 
-/** Without a token a page in a browser, of whatever origin, is kept out. @throws {AppError} */
+/** Refuses pages in browsers, of any origin, if no token is required. @throws {AppError} */
 function checkClient({ headers, url }: IncomingMessage, token: string | null): void {
   if (!URL.canParse(url ?? '', BASE)) throw new AppError('invalid_request', 'The path is no path');
   if (token === null && headers.origin !== undefined)

@@ -2,13 +2,13 @@ import { PassThrough } from 'node:stream';
 import { type AudioFormat, createDecoder } from '../../audio/codecs.ts';
 import { AppError } from '../../runtime/errors.ts';
 
-/** Speech of one request, on its way from a socket to a recogniser. */
+/** Speech of one request, between a socket and a recogniser. */
 export interface Intake {
-  /** @throws {AppError} `too_large` past its limit */
+  /** Accepts bytes. @throws {AppError} `too_large` beyond the limit */
   take(bytes: Uint8Array): void;
-  /** There is no more of it. */
+  /** Ends the speech. */
   end(): void;
-  /** Its reader has fallen behind: the socket is told to wait, and is not to blame for its silence. */
+  /** Whether the reader lags behind: the socket is paused, so its silence is not a fault of the client. */
   readonly isFull: boolean;
   readonly isOver: boolean;
   /** 16 kHz mono. Throws when the signal is aborted. */
@@ -16,16 +16,16 @@ export interface Intake {
 }
 
 interface Options {
-  /** Sixteen bits a sample. */
+  /** Format with 16 bits per sample. */
   format: AudioFormat;
-  /** Length that it may have. */
+  /** Maximum length. */
   seconds: number;
   /** Where it comes from. */
   source: { pause(): unknown; resume(): unknown };
   signal: AbortSignal;
 }
 
-/** Held for the reader before the source waits. */
+/** Bytes in memory from which the source is paused. */
 const HELD_BYTES = 256 * 1024;
 
 export function createIntake({ format, seconds, source, signal }: Options): Intake {

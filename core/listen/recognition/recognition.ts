@@ -1,4 +1,4 @@
-/** The recognisers of this machine, for speech that comes from others. */
+/** Serves the recognisers of this machine to other programs. */
 import { PassThrough } from 'node:stream';
 import { createGate } from '../../audio/gate.ts';
 import { SAMPLE_RATE } from '../../audio/pcm.ts';
@@ -14,20 +14,20 @@ import { createRecogniser } from '../recogniser/recogniser.ts';
 import { nextInLine } from '../scheduler.ts';
 
 export interface Recognition {
-  /** Recognisers that work now, the preferred one first. */
+  /** Lists the available recognisers, the preferred one first. */
   recognisers(): NamedProvider[];
   /**
-   * The text of speech as it is said, in final pieces; positions are in samples from its beginning. The speech is
-   * read no faster than it is recognised. Whoever leaves early aborts the signal. Throws `invalid_request` for a
-   * language that none has, or what the recognisers do.
+   * Transcribes speech while it arrives, in final pieces; positions are samples from its beginning. Speech is read only as fast
+   * as it is recognised. Throws `invalid_request` for a language that no recogniser has, and the errors of the recognisers.
+   * Aborting the signal ends it early.
    */
   recognise(speech: AsyncIterable<Int16Array>, request: Request): AsyncGenerator<Transcript>;
 }
 
 interface Request {
-  /** As the client wrote it; null: it does not say. */
+  /** Language as the client sent it; null: none. */
   language: string | null;
-  /** Name of the recogniser that the client would like. */
+  /** Name of the recogniser that the client prefers. */
   wish: string | null;
   signal: AbortSignal;
 }
@@ -39,9 +39,9 @@ interface Options {
   log: Log;
 }
 
-/** Judged at a stretch: half a second. */
+/** Samples that are analysed without yielding: half a second. */
 const STRETCH = SAMPLE_RATE / 2;
-/** Whoever sent the speech waits for its text, and has other recognisers. */
+/** Short pauses between retries, because the client waits, and has other recognisers. */
 const RETRY_PAUSES_MS = [100, 500];
 const SILENT = { onLost() {}, onBack() {}, onGone() {} };
 
@@ -82,7 +82,7 @@ export function createRecognition({ recognisers, vad, clock, log }: Options): Re
   return { recognisers, recognise };
 }
 
-/** Whatever is spoken, if a recogniser can tell; else the first language of the first one. */
+/** Default language: detected, if a recogniser can do that; otherwise the first language of the first one. */
 function usualLanguage(recognisers: NamedProvider[], wish: string | null): string {
   const known = recognisers
     .toSorted((a, b) => Number(b.name === wish) - Number(a.name === wish))
@@ -91,7 +91,7 @@ function usualLanguage(recognisers: NamedProvider[], wish: string | null): strin
   return detects ? MULTI : (known[0]?.[0] ?? MULTI);
 }
 
-/** The utterances in speech, each from its first words on: it grows while it is read. One at most waits. */
+/** Yields utterances from their first words on; they grow while they are read. At most one waits. */
 function utterancesIn(
   speech: AsyncIterable<Int16Array>,
   vad: VadProvider,
@@ -113,13 +113,13 @@ function utterancesIn(
         signal.throwIfAborted();
         await gate.push(samples.subarray(at, at + STRETCH));
         if (found.writableNeedDrain) await room();
-        await nextInLine(); // an hour at once must not keep anybody waiting
+        await nextInLine(); // an hour of audio must not delay others
       }
     await gate.flush();
     found.end();
   }
 
-  /** Resolves when there is room for another utterance, or nobody takes any more. */
+  /** Resolves when there is room for another utterance, or the consumer has stopped. */
   function room() {
     return new Promise<void>(resolve => {
       found.once('drain', resolve);

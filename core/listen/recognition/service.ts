@@ -1,4 +1,4 @@
-/** The services of `earshot recogniser`: their addresses, and who may ask there. */
+/** The services of `earshot recogniser`: addresses and access. */
 import { once } from 'node:events';
 import { type AddressInfo, BlockList, isIP, type Server } from 'node:net';
 import type { Clock } from '../../contract/model.ts';

@@ -2,26 +2,26 @@ import { waitAtMost } from '../../runtime/deadline.ts';
 import { AppError, toAppError } from '../../runtime/errors.ts';
 import type { Log } from '../../runtime/log.ts';
 
-/** Bounds of one of the services. */
+/** Limits of a service. */
 export interface Limits {
-  /** At once; one more is refused. */
+  /** Maximum concurrent sessions; further ones are refused. */
   connections: number;
-  /** Speech in one request. */
+  /** Maximum speech in one request. */
   seconds: number;
-  /** A client that is to say something, and says nothing for so long, is cut off. */
+  /** Time after which a client is disconnected that should send something and does not. */
   idleMs: number;
 }
 
 /** One client, from its connection to its end. */
 export interface Session {
-  /** All was said, and its answer is on its way. */
+  /** Whether the client has sent everything and waits for its answer. */
   readonly isFinishing: boolean;
-  /** Tells the client why, and hangs up. */
+  /** Sends the reason, and closes the connection. */
   fail(reason: AppError): void;
   closed: Promise<void>;
 }
 
-/** A client that waits for its answer when the service stops still gets it within this. */
+/** Time in which waiting clients still get their answers when the service stops. */
 const DRAIN_MS = 5000;
 
 export function createSessions({ connections }: Limits) {
@@ -59,9 +59,9 @@ function stopping(): AppError {
 }
 
 /**
- * Cuts a silent client off.
- * @param isTurn whether it is the client that is to say something
- * @returns to be told of each sign of life, and at the end
+ * Disconnects a silent client.
+ * @param isTurn returns whether the client has to send something
+ * @returns functions to call at each message and at the end
  */
 export function watchIdle(idleMs: number, isTurn: () => boolean, onIdle: (reason: AppError) => void) {
   const timer = setTimeout(() => {
@@ -71,7 +71,7 @@ export function watchIdle(idleMs: number, isTurn: () => boolean, onIdle: (reason
   return { alive: () => void timer.refresh(), end: () => clearTimeout(timer) };
 }
 
-/** An error as a client may see it; what it may not see is logged. */
+/** Returns the error that a client may see; details are only logged. */
 export function shownTo(client: string, thrown: unknown, log: Log): AppError {
   const error = toAppError(thrown);
   log[error.expose ? 'info' : 'error']({ client, err: error }, 'a request for recognition failed');

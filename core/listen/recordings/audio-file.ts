@@ -1,6 +1,6 @@
 /**
- * Audio files of any format as 16 kHz mono samples, read in small pieces. It runs in a process of its own: a file comes
- * from anyone, and may keep a decoder busy for ever.
+ * Decodes audio files of any format to 16 kHz mono samples in small pieces. Runs in a separate process, because a malicious
+ * file may keep a decoder busy for ever.
  */
 import { type FileHandle, open } from 'node:fs/promises';
 import { createOpusDecoder } from '../../audio/opus.ts';
@@ -17,11 +17,11 @@ export type Samples = AsyncGenerator<Int16Array>;
 const PIECE_BYTES = 64 * 1024;
 /** Bytes that may precede the samples of a WAV file. */
 const HEAD_BYTES = 1024 * 1024;
-/** An Opus packet of a wearable is a tenth of that. */
+/** Maximum bytes of an Opus packet; those of wearables have a tenth of that. */
 const MAX_PACKET_BYTES = 4096;
 const OPUS_FRAME_MS = 20;
 
-/** By how a file begins. */
+/** Formats by the first bytes of a file. */
 const KINDS: readonly { isOf(head: Buffer): boolean; read(path: string): Samples }[] = [
   { isOf: head => tagOf(head, 0) === 'RIFF' && tagOf(head, 8) === 'WAVE', read: wavSamples },
   { isOf: head => tagOf(head, 0) === 'fLaC', read: path => flacSamples(piecesOf(path)) },
@@ -38,9 +38,9 @@ const KINDS: readonly { isOf(head: Buffer): boolean; read(path: string): Samples
 const EBML = Buffer.from([0x1a, 0x45, 0xdf, 0xa3]);
 
 /**
- * The samples of a file. Throws `unsupported_media` where it is of a format, or a codec, that is not known here, and
- * `invalid_input` where it is broken.
- * @param name that its owner gave it: it tells the codec of a file without a header
+ * Yields the samples of a file. Throws `unsupported_media` for an unknown format or codec, and `invalid_input` for a damaged
+ * file.
+ * @param name from the owner, which determines the codec of a file without a header
  */
 export async function* samplesOf(path: string, name: string): Samples {
   const head = await headOf(path);
@@ -68,7 +68,7 @@ function tagOf(head: Buffer, at: number): string {
   return head.toString('latin1', at, at + 4);
 }
 
-/** With a tag before it, or the sync word of layer III. */
+/** MP3: begins with a tag, or with the sync word of layer III. */
 function isMp3(head: Buffer): boolean {
   const [first = 0, second = 0] = head;
   return head.toString('latin1', 0, 3) === 'ID3' || (first === 0xff && (second & 0xe6) === 0xe2);
@@ -115,7 +115,7 @@ async function* wavSamples(path: string): Samples {
   }
 }
 
-/** Opus packets, each behind its length of four bytes, as wearables' apps store them. */
+/** Opus packets, each after its length in four bytes, as apps of wearables store them. */
 async function* packetSamples(path: string): Samples {
   const decoder = createOpusDecoder(OPUS_FRAME_MS);
   let rest: Buffer = Buffer.alloc(0);

@@ -1,4 +1,4 @@
-/** Ogg, MP4 and WebM: taken apart by a package; their packets go to the decoders of live audio. */
+/** Ogg, MP4 and WebM: a package extracts their packets, which go to the decoders of live audio. */
 import type { InputAudioTrack } from 'mediabunny';
 import { createAacDecoder } from '../../audio/aac.ts';
 import { formatIn, withHeader } from '../../audio/adts.ts';
@@ -8,7 +8,7 @@ import type { Samples } from './audio-file.ts';
 import { missing } from './elementary.ts';
 
 const OPUS_FRAME_MS = 20;
-/** A container of other files (playlists) would have this one read those: it is not among these. */
+/** Allowed containers; playlists are not, because they refer to other files. */
 const FORMATS = ['OGG', 'MP4', 'QTFF', 'WEBM', 'MATROSKA', 'ADTS'] as const;
 
 /** Throws `unsupported_media` for codecs that are not decoded here. */

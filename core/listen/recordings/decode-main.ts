@@ -15,7 +15,7 @@ try {
   process.exitCode = 1;
 }
 
-/** Waits where nobody reads: that is how the reader slows this process down. */
+/** Waits until the output is read, so that the reader can slow this process down. */
 function writeAll(bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length; ) at += writeSync(1, bytes, at);
 }

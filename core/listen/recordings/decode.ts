@@ -22,16 +22,15 @@ export interface DecodeFailure {
 
 const ENTRY = fileURLToPath(new URL(`./decode-main${extname(import.meta.filename)}`, import.meta.url));
 const MEMORY_MB = 256;
-/** A decoder that brings nothing for so long hangs. */
+/** Time without output after which a decoder counts as hanging. */
 const STALL_MS = 60_000;
 const MAX_NAME_CHARS = 100;
 const MAX_SAID_CHARS = 2000;
 
 /**
- * The samples of an audio file at 16 kHz, mono, in small pieces, decoded no faster than they are read: WAV, MP3, FLAC,
- * Ogg/Opus, WebM/Opus, M4A (AAC), AAC and raw samples by packages, any other format by ffmpeg where that is installed.
- * Throws `invalid_input` where the file is broken, and `unsupported_media`, with the way out, where nothing here can
- * decode it.
+ * Decodes an audio file to 16 kHz mono in small pieces, no faster than they are read: WAV, MP3, FLAC, Ogg/Opus, WebM/Opus,
+ * M4A (AAC), AAC and raw samples by packages, any other format by ffmpeg, if that is installed. Throws `invalid_input` for a
+ * damaged file, and `unsupported_media`, with instructions, if nothing on this machine can decode it.
  */
 export async function* decodeFile(
   file: AudioFile,
@@ -47,7 +46,7 @@ export async function* decodeFile(
   }
 }
 
-/** @param why nothing else decodes it */
+/** @param why reason why no package decodes it */
 async function* byFfmpeg(
   { path, name }: AudioFile,
   why: AppError,
@@ -106,7 +105,7 @@ function shown(name: string): string {
 interface Decoder {
   child: ChildProcess;
   stdout: Readable;
-  /** Resolves at its end: with why it failed, or null. */
+  /** Resolves at the end of the decoder, to its error; null: none. */
   failed: Promise<AppError | null>;
 }
 interface Reading {
@@ -134,7 +133,7 @@ function lastWords(stderr: Readable): () => string {
   return () => said.trim();
 }
 
-/** Reads the decoder's error from its last line; a decoder that its input crashed prints another line, or none. */
+/** Parses the decoder's error from its last line; a decoder that crashed prints another one, or none. */
 function failureIn(said: string): AppError {
   const line = said.split('\n').at(-1) ?? '';
   try {

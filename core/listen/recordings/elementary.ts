@@ -1,4 +1,4 @@
-/** Formats that are nothing but frames of one codec, by packages that find these themselves. */
+/** Formats that consist of frames of one codec, decoded by packages that find the frames themselves. */
 import { mixToMono } from '../../audio/pcm.ts';
 import { createResampler, type Resampler } from '../../audio/resample.ts';
 import { AppError } from '../../runtime/errors.ts';
@@ -29,7 +29,7 @@ export async function* flacSamples(pieces: AsyncIterable<Uint8Array>): Samples {
   );
 }
 
-/** A package that is optional. */
+/** Loads an optional package. */
 export function missing(format: string, name: string) {
   return (cause: unknown): never => {
     throw new AppError('unsupported_media', `${format} needs the package ${name}: npm install ${name}`, {

@@ -3,26 +3,26 @@ import type { Transcript, VadProvider } from '../../contract/plugin.ts';
 import type { Recogniser } from '../recogniser/recogniser.ts';
 import { utterancesOf } from './utterances.ts';
 
-/** Result of listening to a recording, in the order of its samples. */
+/** Event of the transcription of a recording, in the order of its samples. */
 export type Heard =
-  /** Somebody begins to speak. */
+  /** Speech begins. */
   | { kind: 'speech'; startSample: number }
-  /** `utterance` can be read from the beginning of the piece on until the next is asked for. */
+  /** `utterance` can be read from the beginning of the piece on, until the next event is requested. */
   | { kind: 'text'; piece: Transcript; provider: string; utterance: GrowingUtterance }
-  /** Everything before this sample is text by now, or silence. */
+  /** Everything before this sample has been transcribed, or is silence. */
   | { kind: 'through'; sample: number };
 
 interface HearOptions {
   recogniser: Pick<Recogniser, 'transcribe'>;
   vad: VadProvider;
-  /** Where the samples begin in their recording. */
+  /** Position of the first sample in the recording. */
   startSample?: number;
   signal: AbortSignal;
 }
 
 /**
- * Listens to a recording: finds the utterances in it, and has one after the other recognised. Its samples are read no
- * faster than that, so that no more than two utterances are held. Throws what the recogniser, or the detector, does.
+ * Transcribes a recording utterance by utterance. Samples are read only as fast as that, with at most two utterances in
+ * memory. Throws the errors of the recogniser and the detector.
  */
 export async function* hear(
   recording: AsyncIterable<Int16Array>,

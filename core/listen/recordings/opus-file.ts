@@ -6,15 +6,15 @@ import { createPace } from '../../runtime/pace.ts';
 
 const FRAME_SAMPLES = SAMPLE_RATE / 50;
 const FRAME_S = FRAME_SAMPLES / SAMPLE_RATE;
-/** Speech at 16 kHz needs no more: 3 kB/s. */
+/** Bit rate, sufficient for speech at 16 kHz: 3 kB/s. */
 const BITS_PER_S = 24_000;
-/** Effort of the encoder, of 10: half the processor time of the usual 9, and as good for speech. */
+/** Complexity of the encoder, 0 to 10: half the processor time of the usual 9, with the same quality for speech. */
 const COMPLEXITY = 5;
-/** Requests to the encoder, by their numbers in opus_defines.h. */
+/** Requests to the encoder: numbers from opus_defines.h. */
 const SET_BITRATE = 4002;
 const SET_COMPLEXITY = 4010;
 const GET_LOOKAHEAD = 4027;
-/** The rate in which Ogg counts samples of Opus, whatever was encoded. */
+/** Sample rate in which Ogg counts positions of Opus, independent of the input. */
 const OGG_RATE = 48_000;
 
 /** @throws `config_error` where the optional package that writes Ogg is missing */
@@ -25,7 +25,7 @@ export async function loadOgg(): Promise<typeof import('mediabunny')> {
 }
 
 /**
- * Encodes 16 kHz mono audio as an Ogg file, and gives the event loop back meanwhile.
+ * Encodes 16 kHz mono audio as an Ogg file, and yields to the event loop meanwhile.
  * @throws as `loadOgg`
  */
 export async function encodeOpusFile(pcm: Int16Array): Promise<Uint8Array> {
@@ -33,7 +33,7 @@ export async function encodeOpusFile(pcm: Int16Array): Promise<Uint8Array> {
   const encoder = new Encoder({ channels: 1, sample_rate: SAMPLE_RATE, application: 'voip' });
   encoder.ctl(SET_BITRATE, BITS_PER_S);
   encoder.ctl(SET_COMPLEXITY, COMPLEXITY);
-  /** Samples by which what comes out is late; a player drops as many at the beginning. */
+  /** Delay of the encoder in samples, which a player drops at the beginning. */
   const delay = encoder.ctl(GET_LOOKAHEAD);
   const target = new media.BufferTarget();
   const output = new media.Output({ format: new media.OggOutputFormat(), target });

@@ -7,8 +7,8 @@ import { freeBytes, namesIn, syncDirectory } from '../../runtime/files.ts';
 const UNFINISHED = '.unfinished';
 
 /**
- * The files of recordings, beside the database: a folder for each account.
- * @param minFreeBytes free space on the disk below which nothing is taken
+ * Files of recordings outside the database, in a folder for each account.
+ * @param minFreeBytes with less free space on the disk, no file is accepted
  */
 export function createRecordingFiles(dir: string, minFreeBytes: number) {
   const pathOf = (userId: string, id: string) => join(dir, userId, id);
@@ -22,7 +22,7 @@ export function createRecordingFiles(dir: string, minFreeBytes: number) {
   async function take(userId: string, id: string, from: { path: string; isTemporary: boolean }) {
     const target = pathOf(userId, id);
     await mkdir(dirname(target), { recursive: true, mode: 0o700 });
-    const bytes = from.isTemporary ? 0 : await size(from.path); // what is moved lies on this disk already
+    const bytes = from.isTemporary ? 0 : await size(from.path); // a file that is moved is on this disk already
     if ((await freeBytes(dir)) - bytes < minFreeBytes)
       throw new AppError('storage_full', 'The disk of the server has no room for it');
     if (from.isTemporary) await rename(from.path, target + UNFINISHED);
@@ -39,7 +39,7 @@ export function createRecordingFiles(dir: string, minFreeBytes: number) {
       await rm(pathOf(userId, id), { force: true });
     },
     removeAll: (userId: string): Promise<void> => rm(join(dir, userId), { recursive: true, force: true }),
-    /** Deletes what nobody waits for: a process ended while it was being taken, or deleted. */
+    /** Deletes files without a recording, which a process left that ended while it stored or deleted them. */
     async sweep(isWaiting: (userId: string, id: string) => Promise<boolean>): Promise<void> {
       for (const userId of await namesIn(dir))
         for (const name of await namesIn(join(dir, userId)))

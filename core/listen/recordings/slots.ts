@@ -6,8 +6,8 @@ interface Waiting {
 }
 
 /**
- * Bounds what is done at once: in all, and one thing for each user. Others wait in line, so many of each user.
- * @param maxWaiting in all
+ * Limits concurrent work: in total, and to one item per user. Further work waits in a queue, which is bounded per user.
+ * @param maxWaiting in total
  */
 export function createSlots({
   running: most,
@@ -32,8 +32,8 @@ export function createSlots({
   }
 
   /**
-   * Resolves when it is the user's turn, to what ends it. Rejects with `rate_limited` where too many wait already, and
-   * with the signal's reason.
+   * Resolves when the user's work may start, to a function that ends it. Rejects with `rate_limited` if too many wait already,
+   * or with the signal's reason.
    */
   async function enter(userId: string, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();

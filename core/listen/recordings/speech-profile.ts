@@ -13,13 +13,13 @@ import { createSlots } from './slots.ts';
 import { utterancesOf } from './utterances.ts';
 import { areSeveral, createLoudnessMeter, type Flaw, LEAST_SPEECH_SECONDS } from './voice-quality.ts';
 
-/** Seconds of all files together. */
+/** Maximum seconds of all files together. */
 const MAX_SECONDS = 300;
-/** Speech that is looked at: more says nothing new of a voice. */
+/** Maximum speech that is analysed; more does not improve the result. */
 const MAX_SPEECH_SECONDS = 120;
-/** Speech of which one vector is made, in samples. */
+/** Samples of speech for one vector. */
 const PIECE = 3 * SAMPLE_RATE;
-/** A rest that is shorter says little. */
+/** Minimum samples of the last vector. */
 const LEAST_PIECE = SAMPLE_RATE;
 const EMBED_MS = 10_000;
 const LIMIT_MS = 5 * 60_000;
@@ -35,7 +35,7 @@ const FLAWS: Readonly<Record<Flaw, string>> = {
 
 export type SpeechProfiles = ReturnType<typeof createSpeechProfiles>;
 
-/** The owner's own voice: recorded for this, checked, and kept as a vector; of the recording nothing is kept. */
+/** Voice print of the owner from recordings, which are checked and not stored. */
 export function createSpeechProfiles({
   voiceSamples,
   speechSettings,
@@ -60,9 +60,8 @@ export function createSpeechProfiles({
   }
 
   /**
-   * Takes recordings of the owner's voice in place of what was recorded before. `invalid_request` with its issue where
-   * they are not good enough, `unavailable` where voices are not told apart here, `conflict` where the user has
-   * switched that off, `rate_limited`.
+   * Replaces the recorded voice print of the owner. `invalid_request` with the issue if the recordings are not good enough,
+   * `unavailable` without a speaker model, `conflict` if the user has turned voices off, `rate_limited`.
    */
   async function record(
     userId: string,
@@ -113,7 +112,7 @@ export function createSpeechProfiles({
     return { vector, seconds };
   }
 
-  /** The samples of all files, measured. Throws where they are too long. */
+  /** Decodes and measures all files. Throws if they are too long. */
   async function* metered(
     files: readonly AudioFile[],
     meter: ReturnType<typeof createLoudnessMeter>,
@@ -148,7 +147,7 @@ export function createSpeechProfiles({
   return {
     get,
     record,
-    /** Forgets how the owner sounds, recorded or learnt. */
+    /** Deletes all samples of the owner's voice, recorded or from conversations. */
     remove: (userId: string): Promise<boolean> => voiceSamples.forgetOwner(userId),
   };
 }

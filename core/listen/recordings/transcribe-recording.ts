@@ -18,13 +18,13 @@ import type { Recogniser } from '../recogniser/recogniser.ts';
 import { decodeFile } from './decode.ts';
 import { type Heard, hear } from './hear.ts';
 
-/** A conversation of a recording ends when the recording says so, however long the work takes or stands still. */
+/** Timeout of conversations: so long that only pauses of the recording end them, however long the work takes. */
 const OPEN_MS = 7 * 24 * 3_600_000;
-/** How far it has come is stored at most this often while nothing is said. */
+/** Minimum interval for storing the progress during silence. */
 const PROGRESS_MS = 5000;
 const SAMPLES_PER_MS = SAMPLE_RATE / 1000;
 const USUAL_LANGUAGE = 'en';
-/** Trying again does not help. */
+/** Codes of errors that a retry cannot fix. */
 const FINAL = new Set(['invalid_input', 'unsupported_media']);
 
 interface Deps {
@@ -49,8 +49,8 @@ interface Deps {
 type Measured = Recording & { startedAt: number; durationMs: number };
 
 /**
- * Turns a recording into conversations. What was said is stored with how far it was heard, in one transaction: after a
- * crash it goes on there, and nothing is stored twice.
+ * Turns a recording into conversations. Text and progress are stored in one transaction: after a crash the work continues
+ * there, and nothing is stored twice.
  */
 export function createTranscribeRecording(deps: Deps) {
   const { recordings, conversations, voices, clips, vocabularies, vad, clock, log } = deps;
@@ -80,7 +80,7 @@ export function createTranscribeRecording(deps: Deps) {
     await recordings.update(recording, { state: 'failed', error });
   }
 
-  /** Decodes all of it once: how long it is says when it began, and how much is left. Null: it was deleted. */
+  /** Decodes the whole file once to measure its length, from which start and remaining work follow. Null: it was deleted. */
   async function measure(recording: Recording, signal: AbortSignal): Promise<Measured | null> {
     const { startedAt, durationMs, endedAt, createdAt } = recording;
     if (startedAt !== null && durationMs !== null) return { ...recording, startedAt, durationMs };
@@ -116,7 +116,7 @@ export function createTranscribeRecording(deps: Deps) {
     }
   }
 
-  /** Yields the samples from one on, up to where the file is damaged. */
+  /** Yields samples from a position on, up to the first damage. */
   async function* samplesFrom(recording: Measured, from: number, signal: AbortSignal) {
     let at = 0;
     const end = Math.floor(recording.durationMs * SAMPLES_PER_MS);
@@ -132,19 +132,19 @@ export function createTranscribeRecording(deps: Deps) {
     return { path: recordings.pathOf(userId, id), name };
   }
 
-  /** Whatever is spoken, where a recogniser can tell. */
+  /** Default language: detected, if a recogniser can do that. */
   function spokenIn({ language }: Recording): string {
     if (language !== MULTI) return language;
     return deps.recognisers().some(({ stt }) => serves(stt, MULTI)) ? MULTI : USUAL_LANGUAGE;
   }
 
-  /** The conversations of a recording, one after the other. */
+  /** Creates the conversations of a recording, one after the other. */
   async function openThread(recording: Measured) {
     const { userId, id, source, language, startedAt, silenceMs } = recording;
     const labeller = voices.open(userId, { withProfile: true });
     const atMs = (sample: number) => startedAt + sample / SAMPLES_PER_MS;
 
-    /** The open one, or the next. */
+    /** Returns the open conversation, or opens the next one. */
     const connect = (): Promise<Connected> =>
       conversations.connect({
         ...{ userId, source, language, deviceId: id, timeoutMs: OPEN_MS, recordedAt: startedAt },
@@ -217,7 +217,7 @@ export function createTranscribeRecording(deps: Deps) {
     }
 
     return {
-      /** The sample up to which all is stored. */
+      /** Sample up to which everything is stored. */
       through: stream.through,
       /** Resolves to false where the recording is gone. */
       async take(heard: Heard, signal: AbortSignal): Promise<boolean> {
@@ -235,7 +235,7 @@ export function createTranscribeRecording(deps: Deps) {
 
   return {
     run,
-    /** It is not tried again. */
+    /** Gives the recording up. */
     async givenUp({ payload }: Parameters<JobHandler>[0]): Promise<void> {
       const recording = await recordings.find(String(payload.userId), String(payload.recordingId));
       if (recording)

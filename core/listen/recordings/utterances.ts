@@ -6,24 +6,24 @@ import { nextInLine } from '../scheduler.ts';
 
 interface Options {
   vad: VadProvider;
-  /** Where the samples begin in their recording. */
+  /** Position of the first sample in the recording. */
   startSample?: number;
   signal: AbortSignal;
 }
 
 export interface Found {
-  /** One that has ended; null: there is only progress to tell. */
+  /** An utterance that has ended; null: only progress. */
   utterance: GrowingUtterance | null;
-  /** Everything before this sample was in an utterance that was handed out, or is silence. */
+  /** Everything before this sample was part of a returned utterance, or is silence. */
   through: number;
 }
 
-/** Judged at a stretch: half a second. */
+/** Samples that are analysed without yielding: half a second. */
 const STRETCH = SAMPLE_RATE / 2;
 
 /**
- * Finds the utterances in a recording, whose samples are read no faster than the utterances are taken: no more than two
- * are held. Throws what the detector does.
+ * Finds the utterances in a recording. Samples are read only as fast as utterances are consumed, with at most two in memory.
+ * Throws the errors of the detector.
  */
 export async function* utterancesOf(
   recording: AsyncIterable<Int16Array>,
@@ -54,7 +54,7 @@ export async function* utterancesOf(
         signal.throwIfAborted();
         await gate.push(piece.subarray(at, at + STRETCH));
         yield* ended();
-        await nextInLine(); // an hour of it must not keep anybody waiting
+        await nextInLine(); // an hour of audio must not delay others
       }
       yield { utterance: null, through: through() };
     }

@@ -15,15 +15,15 @@ import { createSlots } from './slots.ts';
 /** Transcript of a voice message. */
 export interface VoiceTranscript {
   outcome: 'success' | 'expected_silence';
-  /** Empty where nobody speaks. */
+  /** Empty if nobody speaks. */
   transcript: string;
   sttProvider: string | null;
   sttModel: string | null;
-  /** ISO 639-1, as it was heard, or asked for; `multi` where nobody can tell. */
+  /** ISO 639-1, as detected or requested; `multi`: unknown. */
   language: string;
 }
 
-/** Samples per message: an hour of audio, all of its files together. */
+/** Maximum samples of a message: an hour of audio, all files together. */
 const MAX_SAMPLES = 3600 * SAMPLE_RATE;
 /** Whoever sent it waits for it. */
 const LIMIT_MS = 30 * 60_000;
@@ -32,7 +32,7 @@ const SLOTS = { running: 2, waiting: 32, waitingPerUser: 4 };
 
 interface VoiceDeps {
   recognisers(): NamedProvider[];
-  /** A way to text that gives up soon: whoever sent the message can send it again. */
+  /** Creates a recogniser that gives up soon, because the client can send the message again. */
   recogniserFor(language: string, signal: AbortSignal): Recogniser;
   vad(): VadProvider;
   metrics: { utterance(outcome: Outcome): void };
@@ -42,14 +42,14 @@ interface VoiceDeps {
 
 export type VoiceMessages = ReturnType<typeof createVoiceMessages>;
 
-/** Turns recordings that a client sends into text, and keeps nothing of them. */
+/** Transcribes recordings of clients without storing them. */
 export function createVoiceMessages({ recognisers, recogniserFor, vad, metrics, clock, log }: VoiceDeps) {
   const slots = createSlots(SLOTS);
 
   /**
-   * The text of all files, one after the other. Throws one of the failure outcomes of speech recognition, or
-   * `rate_limited` where too many of the user's wait already.
-   * @param language as the client wrote it; null: it did not say
+   * Transcribes all files, one after the other. Throws one of the failure outcomes of speech recognition, or `rate_limited` if
+   * too many messages of the user wait already.
+   * @param language as the client sent it; null: none
    */
   async function transcribe(
     userId: string,
@@ -115,7 +115,7 @@ export function createVoiceMessages({ recognisers, recogniserFor, vad, metrics, 
     }
   }
 
-  /** Throws `invalid_input` for what can be seen without listening. */
+  /** Throws `invalid_input` for faults that can be found without decoding. */
   function check(files: readonly AudioFile[], language: string | null): void {
     if (files.length === 0)
       throw new AppError(
@@ -125,7 +125,7 @@ export function createVoiceMessages({ recognisers, recogniserFor, vad, metrics, 
     spokenIn(language);
   }
 
-  /** Where a client does not say: whatever is spoken, if a recogniser can tell. */
+  /** Default language: detected, if a recogniser can do that. */
   function spokenIn(asked: string | null): string {
     if (asked === null)
       return recognisers().some(({ stt }) => stt.languages !== 'any' && stt.languages.includes(MULTI))
@@ -140,7 +140,7 @@ export function createVoiceMessages({ recognisers, recogniserFor, vad, metrics, 
   return { check, transcribe };
 }
 
-/** Throws where what it reads, all together, is longer. */
+/** Throws if all files together are longer. */
 function within(most: number) {
   let left = most;
   return async function* (samples: AsyncIterable<Int16Array>): AsyncGenerator<Int16Array> {
@@ -160,7 +160,7 @@ function providerOf(recogniser: Recogniser | null): string | null {
   return recogniser?.provider ?? null;
 }
 
-/** Anything thrown as one of the failure outcomes, with the recogniser where that is what failed. */
+/** Converts a thrown value into a failure outcome, with the recogniser if that failed. */
 function outcomeError(thrown: unknown, provider: string | null): AppError {
   const error = thrown instanceof Refusal ? new AppError('config_error', thrown.message) : toAppError(thrown);
   if (error.code === 'unsupported_media' || error.code === 'invalid_input')

@@ -1,9 +1,9 @@
-/** Whether a recording is good enough to know somebody's voice by. Pure. */
+/** Decides whether a recording is good enough for a voice print. Pure. */
 import { fromDb, meanSquare } from '../../audio/loudness.ts';
 import { SAMPLE_RATE } from '../../audio/pcm.ts';
 import { assign, type Cluster, type HeardVoice } from '../../domain/speech/voice-clusters.ts';
 
-/** Why one is not good enough. */
+/** Reason why it is not. */
 export type Flaw = 'too_short' | 'too_quiet' | 'too_loud' | 'too_noisy' | 'several_voices';
 
 /** Seconds of speech needed. */
@@ -15,10 +15,10 @@ const SPEECH = 0.9;
 const LEAST_LOUDNESS = fromDb(-50) ** 2;
 /** Ratio of energies between speech and background: 15 dB. */
 const LEAST_DISTANCE = 10 ** 1.5;
-/** Share of samples at the end of the scale from which a recording is distorted. */
+/** Share of clipped samples from which a recording counts as distorted. */
 const MOST_CLIPPED = 0.001;
 const FULL_SCALE = 32_700;
-/** A second voice that says less, or a smaller share, may be one sound of the first. */
+/** Minimum speech, and share of it, of a second voice: less may be a single sound of the first. */
 const OTHER_VOICE_SECONDS = 2.5;
 const OTHER_VOICE_SHARE = 0.1;
 
@@ -35,7 +35,7 @@ export function createLoudnessMeter() {
       for (const sample of piece) if (Math.abs(sample) >= FULL_SCALE) clipped += 1;
       samples += piece.length;
     },
-    /** Null: nothing is wrong. */
+    /** Returns the reason to reject it; null: none. */
     flaw(): Flaw | null {
       const sorted = Float64Array.from(energies).sort();
       const at = (share: number) => sorted[Math.floor(share * (sorted.length - 1))] ?? 0;
@@ -46,7 +46,7 @@ export function createLoudnessMeter() {
   };
 }
 
-/** Whether pieces of speech are of more than one voice. */
+/** Returns whether pieces of speech are of more than one voice. */
 export function areSeveral(pieces: readonly HeardVoice[], sameVoice: number): boolean {
   const clusters = new Map<number, Cluster>();
   for (const piece of pieces) {

@@ -87,7 +87,7 @@ export class Held {
     this.trim();
   }
 
-  /** Forgets what is not on the disk, which has failed. Returns the number of those bytes. */
+  /** Drops entries that are not on the disk, because the disk has failed. Returns their number of bytes. */
   break(error: AppError): number {
     const lost = this.tail.cut(this.writtenSeq - this.tailSeq);
     const bytes = bytesIn(lost);
