@@ -1,13 +1,12 @@
 export interface Backoff {
-  /** How long to wait before the next try, in ms; grows with every call. */
+  /** Returns the pause before the next attempt in ms; it grows with every call. */
   next(): number;
-  /** Called after a success: the next wait is the first one again. */
+  /** Called after a success: the next pause is the first one again. */
   reset(): void;
 }
 
 /**
- * Doubling waits with a maximum, each shortened at random by up to a quarter, so that many clients do not return at
- * once.
+ * Doubles pauses up to a maximum. Each is shortened at random by up to a quarter, so that clients do not return all at once.
  */
 export function createBackoff({ firstMs, maxMs }: { firstMs: number; maxMs: number }): Backoff {
   let waitMs = firstMs;

@@ -14,23 +14,23 @@ export type BridgeEvent =
   | { event: 'photo'; device: string; bytes: number }
   /** Facts that a wearable reports about itself; unknown ones are absent. */
   | ({ event: 'about'; device: string } & Parameters<Sink['about']>[0])
-  /** A packet that breaks the format of Bluetooth came in and was ignored; at most one a minute of each kind. */
+  /** A malformed Bluetooth packet was ignored; at most one event a minute of each kind. */
   | ({ event: 'malformed' } & ToldFault)
   | { event: 'connected'; device: string; stream: string; received: number }
   | { event: 'disconnected'; device: string; code: number; reason: string; retryInMs: number }
-  /** From core: transcript segments, and its other messages, whose `type` is then the event's name. */
+  /** Messages of core: transcript segments and others. Their `type` is the name of the event. */
   | { event: 'segments'; device: string; segments: WireSegment[] }
   | FromCore<ServerEvent>
-  /** At most once a minute, when something has changed; and at the end. */
+  /** Counts, at most once a minute, if something has changed, and at the end. */
   | ({ event: 'counts' } & Counts);
 
 export interface Counts {
-  /** `oldestMs`: age of the oldest audio that core has not confirmed; null: it has all. */
+  /** `oldestMs`: age of the oldest audio that core has not confirmed; null: none. */
   spool: { bytes: number; oldestMs: number | null; dropped: number; droppedMs: number; damaged: number };
   photos: PhotoCounts;
-  /** Connections to core that were made, and those that failed: refused, or broken before their end. */
+  /** Connections to core, and failed ones: refused or lost. */
   core: { connections: number; failures: number };
-  /** Malformed packets by kind, and how often the Bluetooth library had to be started again. */
+  /** Malformed packets by kind, and restarts of the Bluetooth library. */
   radio: RadioCounts;
   devices: DeviceCounts[];
 }
@@ -42,11 +42,11 @@ export interface DeviceEvent {
   /** `quiet`: connected, and it sends nothing. */
   state: 'streaming' | 'quiet' | 'disconnected' | 'unfit';
   codec: string | null;
-  /** Percent; null where the device does not tell. */
+  /** Percent; null: not reported. */
   battery: number | null;
-  /** Why it is in this state, where that needs a word. */
+  /** Reason for its state, if it needs an explanation. */
   reason: string | null;
-  /** Where it is connected again: how long it was not. */
+  /** After a reconnection: the time without connection. */
   awayMs: number | null;
 }
 
@@ -61,13 +61,13 @@ type NamedBy<Type, Message> = Type extends string
 /** Packets of one wearable since it was first seen. */
 export interface DeviceCounts {
   name: string;
-  /** Now: connected, and listened to. */
+  /** Whether it is connected and subscribed. */
   streaming: boolean;
-  /** And it sends nothing. */
+  /** Whether it sends nothing. */
   quiet: boolean;
-  /** Times that it was connected. */
+  /** Number of connections. */
   connections: number;
-  /** Time between connections, up to now: nothing of that is a lost packet. */
+  /** Time between connections, up to now; `lost` does not include it. */
   notConnectedMs: number;
   packets: number;
   frames: number;

@@ -1,7 +1,7 @@
 /**
- * Settles with `work`, or rejects as soon as `lost` tells why there is no point in waiting, or after `limitMs`.
- * `lost` must not outlive the call by much, since it keeps hold of it.
- * Bluetooth libraries leave calls pending for ever when a device goes away, so none of theirs is awaited bare.
+ * Settles with `work`, or rejects as soon as `lost` resolves to the reason, or after `limitMs`. `lost` must not live much longer
+ * than the call, because it keeps a reference to it. Bluetooth libraries never settle some calls when a device is gone, so
+ * every call of theirs needs this guard.
  */
 export async function guard<T>(
   what: string,
@@ -17,7 +17,7 @@ export async function guard<T>(
     return await Promise.race(gone ? [work, gone, late] : [work, late]);
   } finally {
     clearTimeout(timer);
-    work.catch(() => {}); // it may fail later, when nobody waits for it any more
+    work.catch(() => {}); // it may reject later, when nobody waits for it
     gone?.catch(() => {});
   }
 }

@@ -1,6 +1,6 @@
 /**
- * A connection to one device. After any call that the device did not answer it is closed, unless the call was
- * `optional`: for what a device may as well not have.
+ * A connection to one device. It is closed after any call that the device does not answer, unless the call is `optional`: for
+ * features that a device may lack.
  */
 export interface Link {
   readonly id: string;
@@ -12,9 +12,9 @@ export interface Link {
    * answer.
    */
   properties(service: string, characteristic: string, options?: CallOptions): Promise<readonly string[]>;
-  /** All characteristics, by service. */
+  /** Lists all characteristics, by service. */
   offers(): Promise<Offer[]>;
-  /** Rejects also for an empty value: that is how the libraries report a refusal. */
+  /** Also rejects for an empty value, which is how the libraries report a refusal. */
   read(service: string, characteristic: string, options?: CallOptions): Promise<Buffer>;
   /** `response`: wait for the device to confirm it. */
   write(
@@ -23,18 +23,18 @@ export interface Link {
     bytes: Uint8Array,
     options: CallOptions & { response: boolean },
   ): Promise<void>;
-  /** Notifications until the link closes. */
+  /** Subscribes to notifications until the link closes. */
   subscribe(
     service: string,
     characteristic: string,
     onData: (data: Buffer) => void,
     options?: CallOptions,
   ): Promise<void>;
-  /** Finds out whether the device is still there, by reading this, where it has it; closes the link when it is not. */
+  /** Checks whether the device still answers, by reading this characteristic if it has it; closes the link if it does not. */
   probe(service: string, characteristic: string): Promise<void>;
-  /** Strength of what is received, in dBm; null: the adapter does not tell. */
+  /** Returns the signal strength in dBm; null: the adapter does not report it. */
   signal(): Promise<number | null>;
-  /** Can the adapter send long packets? See `Adapter`. */
+  /** Whether the adapter supports long packets; see `Adapter`. */
   readonly hasDataLength: boolean | null;
   /** Resolves with the reason, in words, when the link is gone. */
   readonly closed: Promise<string>;
@@ -42,7 +42,7 @@ export interface Link {
   disconnect(): Promise<void>;
 }
 
-/** A characteristic, and what can be done with it; UUIDs without dashes. */
+/** A characteristic and its properties; UUIDs without dashes. */
 export interface Offer {
   service: string;
   characteristic: string;
@@ -50,6 +50,6 @@ export interface Offer {
 }
 
 export interface CallOptions {
-  /** A failure does not cost the link. */
+  /** Whether the link stays open after a failure. */
   optional?: boolean;
 }

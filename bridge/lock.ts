@@ -6,14 +6,14 @@ import { unixAddress } from './unix-address.ts';
 
 const MAX_CONNECTIONS = 16;
 
-/** Lets go of the lock. */
+/** Releases the lock. */
 export type Unlock = () => Promise<void>;
 
 /**
- * One bridge per data directory, since two would send and delete the same spool. The lock is a socket that its owner
- * listens to: the system frees it however the owner ends.
- * @param answer to requests that come over that socket
- * @throws Error when another bridge has it
+ * Locks a data directory for one bridge, since two would send and delete the same spool. The lock is a socket on which its
+ * owner listens, so the system releases it however the owner ends.
+ * @param answer answers requests over that socket
+ * @throws Error if another bridge holds the lock
  */
 export async function lockDirectory(
   dir: string,
@@ -50,7 +50,7 @@ function taken(dir: string): Error {
   );
 }
 
-/** False: the file is there already. */
+/** False: the file exists already. */
 function tryListen(server: Server, path: string): Promise<boolean> {
   const { promise, resolve, reject } = Promise.withResolvers<boolean>();
   const onError = (error: NodeJS.ErrnoException) => {

@@ -40,7 +40,7 @@ export interface BridgeOptions {
   /** Loads the Bluetooth library; default: the installed one. */
   load?: LoadNoble;
   onEvent?: OnEvent;
-  /** Against which paths of drivers are resolved; default: the working directory. */
+  /** Base of relative paths of drivers; default: the working directory. */
   configDir?: string;
   limits?: {
     radio?: Partial<RadioLimits>;
@@ -52,13 +52,13 @@ export interface BridgeOptions {
 }
 
 export interface Bridge {
-  /** An error of the Bluetooth library that nothing caught: it is started again. */
+  /** Called for an uncaught error of the Bluetooth library, which is then restarted. */
   radioFailed(error: unknown): void;
-  /** Ends every connection in good order; what core has not confirmed stays on disk. */
+  /** Ends every connection properly; audio that core has not confirmed stays on disk. */
   stop(): Promise<void>;
 }
 
-/** The machine's own. */
+/** The system's clock. */
 export const systemClock = createClock(Date.now);
 
 const COUNTS_EVERY_MS = 60_000;
@@ -173,7 +173,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     ...(limits.devices ? { limits: limits.devices } : {}),
   });
   carried = devices;
-  /** One for each account. */
+  /** Reports by account. */
   const allReports = [keys, ...ownersKeys.values()].map(own => ({
     own,
     reports: startReports({
@@ -231,7 +231,7 @@ function totalOf(uplinks: Uplink[]) {
   return total;
 }
 
-/** Null: nobody asked for it, or its port is taken, which costs no audio. */
+/** Opens the health port; null: it is not configured, or in use, which does not affect audio. */
 async function startHealth(
   { bridge: { health } }: Config,
   log: Logger,
@@ -263,7 +263,7 @@ async function tellStates(
   }
 }
 
-/** Where core listens: as configured, else on this machine; by port 0 it listens on another port at each start. */
+/** Returns the address of core: as configured, otherwise on this machine; with port 0, core listens on another port at each start. */
 function coreAddress({ bridge, host, port }: Config, core: LocalCore): CoreAddress {
   if (bridge.core) return fixed(bridge.core);
   if (port === 0) return signal => addressOf(core, signal);
@@ -288,10 +288,10 @@ async function addressOf(core: LocalCore, signal: AbortSignal): Promise<string> 
 }
 
 /**
- * Runs the bridge until a signal, or the end of a parent that started us with a channel. Its caller exits then:
- * Bluetooth libraries never let go of the process.
- * @param options `simulate`: a recording, true for the recording that comes along; `loop`: again and again; `json`:
- * events on standard output, one a line
+ * Runs the bridge until a signal, or the end of a parent process with an IPC channel. The caller exits then, because Bluetooth
+ * libraries keep the process alive.
+ * @param options `simulate`: a recording; true: the bundled one. `loop`: repeats it. `json`: events on standard output, one per
+ * line
  */
 export async function runBridge(
   { config, dir }: Pick<LoadedConfig, 'config' | 'dir'>,
@@ -328,12 +328,12 @@ export async function runBridge(
   await bridge.stop();
 }
 
-/** Thrown from a timer or a native callback of a Bluetooth library, where the radio cannot catch it. */
+/** Handles errors from timers and native callbacks of a Bluetooth library, which the radio cannot catch. */
 function isOfLibrary(error: unknown): boolean {
   return error instanceof Error && /[\\/](noble|bluetooth-hci-socket)[\\/]/.test(error.stack ?? '');
 }
 
-/** Removes what was said: of core's messages the log shows only that they came. */
+/** Removes personal data: the log shows only the names of core's messages. */
 function withoutWords(event: BridgeEvent): object {
   return OWN_EVENTS.has(event.event) || !('device' in event)
     ? event
@@ -348,7 +348,7 @@ const OWN_EVENTS: ReadonlySet<BridgeEvent['event']> = new Set([
   'about',
 ]);
 
-/** Resolves with what asked. */
+/** Resolves to the reason to stop. */
 function stopRequest(): Promise<string> {
   return new Promise(resolve => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, resolve);

@@ -1,4 +1,4 @@
-/** Runs work one at a time, in the order requested. Rejects as the work does; what follows runs all the same. */
+/** Returns a function that runs work one item at a time, in order. A rejection does not affect the following work. */
 export function oneAtATime(): <T>(work: () => T | Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return work => {

@@ -3,8 +3,8 @@ import { Writable } from 'node:stream';
 import type { Logger } from 'pino';
 
 /**
- * Sends what the Bluetooth libraries print to the log: standard output is for the bridge's own lines, and the libraries
- * print some for every packet of a stranger.
+ * Sends the output of the Bluetooth libraries to the log. Standard output is for the bridge's own lines, and the libraries print
+ * some for every packet of unknown devices.
  */
 export function divertPrinting(log: Logger): void {
   globalThis.console = new Console(

@@ -1,13 +1,12 @@
-/** Push on one side, `for await` on the other. Holds at most `limit` items: past it the oldest goes. */
+/** Queue with `push` for producers and async iteration for one consumer. Beyond `limit` items the oldest is dropped. */
 export interface Queue<T> extends AsyncIterable<T> {
   push(item: T): void;
   /** Ends the iteration once waiting items are consumed. */
   end(): void;
-  /** Items that had to go. */
+  /** Number of dropped items. */
   readonly dropped: number;
 }
 
-/** For one reader. */
 export function createQueue<T>(limit: number): Queue<T> {
   const items: T[] = [];
   let ended = false;

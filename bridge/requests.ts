@@ -1,4 +1,4 @@
-/** How a command asks a running bridge: a line of JSON over its lock, which only its own account can open. */
+/** Requests of commands to a running bridge: a line of JSON over its lock socket, which only its own account can open. */
 import { createConnection, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -23,12 +23,12 @@ const Answer = z.discriminatedUnion('ok', [
   z.object({ ok: z.literal(false), message: z.string() }),
 ]);
 
-/** Answers one request of a connection, in lines for people. @param answer may throw what is wrong */
+/** Answers one request of a connection with lines for people. @param answer may throw an error for the caller */
 export async function converse(
   socket: Socket,
   answer: (request: BridgeRequest) => Promise<string[]>,
 ): Promise<void> {
-  socket.on('error', () => {}); // whoever asks has gone
+  socket.on('error', () => {}); // the caller has disconnected
   socket.setTimeout(LIMIT_MS, () => socket.destroy());
   let bytes = 0;
   socket.on('data', chunk => {
@@ -51,7 +51,7 @@ async function answerTo(
   } catch (error) {
     const isTheirs = error instanceof z.ZodError || error instanceof SyntaxError;
     const message = isTheirs
-      ? 'the request makes no sense'
+      ? 'the request is invalid'
       : error instanceof Error
         ? error.message
         : String(error);
@@ -59,11 +59,11 @@ async function answerTo(
   }
 }
 
-/** Asks the bridge that runs on `dir`. @throws Error with what it says, or that none runs there */
+/** Sends a request to the bridge that runs on `dir`. @throws Error with its message, or that none is running */
 export async function askBridge(dir: string, request: BridgeRequest): Promise<string[]> {
   const socket = createConnection(unixAddress(join(dir, 'lock')));
   const failed = new Promise<never>((_, reject) => {
-    socket.once('error', () => reject(new Error('the bridge does not run here; start it: earshot bridge')));
+    socket.once('error', () => reject(new Error('the bridge is not running here; start it: earshot bridge')));
     socket.setTimeout(LIMIT_MS, () => {
       socket.destroy();
       reject(new Error(`the bridge did not answer within ${LIMIT_MS / 1000} s`));
@@ -72,7 +72,7 @@ export async function askBridge(dir: string, request: BridgeRequest): Promise<st
   const asked = (async () => {
     socket.write(`${JSON.stringify(request)}\n`);
     for await (const line of createInterface({ input: socket })) return Answer.parse(JSON.parse(line));
-    throw new Error('the bridge broke off; is it of another version?');
+    throw new Error('the bridge closed the connection; does it have another version?');
   })();
   try {
     const answer = await Promise.race([asked, failed]);

@@ -1,12 +1,12 @@
 import { createQueue, type Queue } from './queue.ts';
 
-/** A value that changes, and whoever wants to hear of each change. */
+/** Observable value. */
 export interface Watched<T> {
   readonly now: T;
   become(next: T): void;
-  /** The present value, then every change, until `end`. */
+  /** Yields the current value, then every change, until `end`. */
   changes(): AsyncIterable<T>;
-  /** Ends the iterations, after the changes so far. */
+  /** Ends all iterations after the changes so far. */
   end(): void;
 }
 

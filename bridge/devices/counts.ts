@@ -1,6 +1,6 @@
 import type { Counts } from '../events.ts';
 
-/** Calls `tell` with new counts, unless only the time of absence has changed. */
+/** Returns a function that passes counts on to `tell`, unless only the time without connection has changed. */
 export function changedCounts(before: Counts, tell: (counts: Counts) => void): (counts: Counts) => void {
   const essence = ({ devices, ...counts }: Counts) =>
     JSON.stringify({ ...counts, devices: devices.map(device => ({ ...device, notConnectedMs: 0 })) });

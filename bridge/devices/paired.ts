@@ -6,7 +6,7 @@ import { hashOf } from './sink.ts';
 const Paired = z.object({
   /** Lower case, with colons. */
   address: z.string().min(1).max(100),
-  /** As its owner calls it. */
+  /** Name that its owner chose. */
   name: z.string().min(1).max(100),
   /** Account that owns its audio; null: that of the bridge's key. */
   owner: z.string().nullable(),
@@ -18,7 +18,7 @@ export type Paired = z.output<typeof Paired>;
 
 const MAX_PAIRED = 64;
 
-/** @throws Error that names the file, where it makes no sense */
+/** Reads the paired wearables. @throws Error that names the file if it is invalid */
 export async function readPaired(dir: string): Promise<Paired[]> {
   const file = fileIn(dir);
   const text = await readFile(file, 'utf8').catch(error => {
@@ -44,7 +44,7 @@ export async function writePaired(dir: string, all: readonly Paired[]): Promise<
   await rename(`${file}.new`, file);
 }
 
-/** Finds a device by the id that core knows, whichever track it is for. */
+/** Finds a device by its id in core, of live or stored audio. */
 export function pairedOf(all: readonly Paired[], clientDeviceId: string): Paired | undefined {
   return all.find(({ address }) => clientDeviceId.includes(`_${hashOf(address)}`));
 }

@@ -4,7 +4,7 @@ import type { Button, PacketCounts, Sink, Track, WireFormat } from '../driver.ts
 import { conversionOf } from '../framing/to-pcm.ts';
 import type { Recording, RecordingInfo } from '../spool/recording.ts';
 
-/** The bridge, as a sink needs it. */
+/** The services of the bridge that a sink needs. */
 export interface SinkHost {
   /** Identity of the wearable towards core. */
   identity: { clientDeviceId: string; deviceName: string; source: string };
@@ -30,7 +30,7 @@ export interface OpenSink extends Sink {
   quietly(format: WireFormat): Track;
   /** Resolves when all stored audio is on disk. */
   released(): Promise<void>;
-  /** Called when something was recorded. */
+  /** Whether anything was recorded. */
   readonly hasRecorded: boolean;
   end(): void;
 }
@@ -77,7 +77,7 @@ export function createSink(host: SinkHost): OpenSink {
         ended = true;
         if (!tracks.delete(track)) return;
         if (storedTracks.delete(track) && recording) settling.push(recording.settled());
-        settling.at(-1)?.catch(() => {}); // reported to whoever waits for the release
+        settling.at(-1)?.catch(() => {}); // reported by `released`
         recording?.end();
       },
     };
@@ -129,7 +129,7 @@ export function createSink(host: SinkHost): OpenSink {
   };
 }
 
-/** The id hides the address, but is always the same for it. */
+/** Returns the identity of a wearable. Its id is derived from the address without revealing it. */
 export function identityOf(
   { address, name }: { address: string; name: string },
   source: string,

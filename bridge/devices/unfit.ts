@@ -1,2 +1,2 @@
-/** The device is not usable, and trying again soon would not help. */
+/** The device cannot be used, and a retry would not help soon. */
 export class Unfit extends Error {}

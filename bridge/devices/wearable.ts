@@ -75,7 +75,7 @@ export interface ListenOptions {
   link: Link;
   /** Opens the recordings of this connection. */
   begin(info: RecordingInfo): Recording;
-  /** Resolves when there is room for more of what a device has stored. */
+  /** Resolves when there is room for more audio that a device has stored. */
   room(): Promise<void>;
   /** Small values of this device, by its id. */
   memoryOf(clientDeviceId: string): DriverMemory;
@@ -283,7 +283,7 @@ function createSession(
 const MODEL: Ref = { service: '180a', characteristic: '2a24' };
 const FIRMWARE: Ref = { service: '180a', characteristic: '2a26' };
 
-/** Reads what most devices tell of themselves, once: a device that does not answer this answers nothing after it. */
+/** Reads model and firmware, once: a device that does not answer this answers nothing after it. */
 async function introduce(
   { wearable, onNews }: Pick<ListenOptions, 'wearable' | 'onNews'>,
   link: DriverLink,
@@ -315,7 +315,7 @@ function logOf(log: Logger, { name }: Wearable): DriverLog {
   };
 }
 
-/** A driver with a program of its own talks to the device often enough. */
+/** Factor for drivers with their own program, which talk to the device often enough. */
 const PATIENCE = 6;
 
 /** Watches whether the device is still there, and whether it sends anything. */

@@ -27,7 +27,7 @@ export interface DeclaredOptions {
   signal: AbortSignal;
   /** Called once subscribed: audio arrives from now on. */
   onListening(format: WireFormat): void;
-  /** A notification of audio came. */
+  /** Called for each notification of audio. */
   onPacket(): void;
   /** True: reading it has stalled or ended a connection before. */
   keepsBatterySecret(): boolean;
@@ -99,7 +99,7 @@ function createIntake(options: DeclaredOptions, stream: Stream, format: WireForm
     if (counted.frames === 0 && counted.packets === HOPELESS_PACKETS) throw new Unfit(NO_FRAMES);
   }
 
-  /** Devices cut off what the MTU does not carry. */
+  /** Drops a notification that the MTU cut off. */
   function dropCut(reason: string): void {
     counts.packets += 1;
     counts.malformed += 1;
@@ -189,7 +189,7 @@ function numberIn(bytes: Uint8Array, { at = 0, type }: ButtonSource): number {
   return buffer.length < at + 4 ? -1 : buffer.readInt32LE(at);
 }
 
-/** No failure here ends the connection, and what failed once is not tried again. */
+/** Failures do not end the connection, and a failed operation is not repeated. */
 async function watchBattery({ battery }: Stream, options: DeclaredOptions): Promise<void> {
   const { link, sink } = options;
   if (!battery || options.keepsBatterySecret()) return;

@@ -33,7 +33,7 @@ export function isTable(values: Record<string, unknown>): boolean {
   return ids.length > 0 && ids.every(id => /^\d{1,3}$/.test(id) && Number(id) <= 255);
 }
 
-/** A union of two objects that a field tells apart, so that errors refer to the right one. */
+/** A union of two objects that are distinguished by a field, so that errors refer to the right one. */
 function either(field: string, withIt: z.ZodType, without: z.ZodType) {
   return z.unknown().superRefine((value, context) => {
     const hasIt = typeof value === 'object' && value !== null && field in value;

@@ -8,7 +8,8 @@ const PHOTO_CONTROL = { service: omi('0000'), characteristic: omi('0006') };
 
 const { audio, format, framing, minMtu, battery } = OMI_STREAM;
 const STREAM: Stream = {
-  ...{ audio, format },
+  audio,
+  format,
   ...(framing && { framing }),
   ...(battery && { battery }),
   minMtu: minMtu ?? 0,
@@ -35,7 +36,10 @@ export default {
   },
   controls: [
     {
-      ...{ ...PHOTO_CONTROL, name: 'photos', title: 'a photo every 30 s', kind: 'setting' },
+      ...PHOTO_CONTROL,
+      name: 'photos',
+      title: 'a photo every 30 s',
+      kind: 'setting',
       values: { on: EVERY_30_S, off: NEVER },
     },
     { ...PHOTO_CONTROL, name: 'photo', title: 'a photo now', kind: 'action', values: { now: ONE } },

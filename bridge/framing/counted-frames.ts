@@ -1,22 +1,22 @@
 import type { Decoded, PacketDecoder } from '../driver.ts';
 import { noCounts } from './packets.ts';
 
-/** With fewer numbers, a loss of half of them is likelier than a device that began anew. */
+/** Minimum range of numbers for which a large jump counts as a restart; in a smaller range it is more likely a loss. */
 const IDS_THAT_SHOW_RESETS = 0x10000;
 
-/** One notification of a frame whose number of notifications it tells. */
+/** A notification that contains the number of notifications of its frame. */
 export interface CountedPart {
-  /** Running number of the frame. */
+  /** Sequence number of the frame. */
   id: number;
-  /** Position within the frame, from 0, and how many notifications it has. */
+  /** Position within the frame, from 0, and the number of its notifications. */
   part: number;
   parts: number;
   payload: Uint8Array;
 }
 
 /**
- * Frames out of notifications that tell the number of their frame, their position in it and how many there are. With few
- * numbers (16, say) a loss of that many frames cannot be seen.
+ * Assembles frames from notifications with the number of their frame, their position in it and their number. In a small range
+ * of numbers, such as 16, a loss of so many frames is not noticed.
  */
 export function createCountedFrames({
   parse,
@@ -28,7 +28,7 @@ export function createCountedFrames({
   maxFrameBytes: number;
 }): PacketDecoder {
   const counts = noCounts();
-  /** Frame begun last; `done`: it was passed on. */
+  /** The latest frame; `done`: it was passed on. */
   let current: { id: number; pieces: Uint8Array[]; parts: number; done: boolean } | null = null;
   let lastWhole: number | null = null;
   let last: Uint8Array | null = null;

@@ -7,12 +7,12 @@ import { createSampleAssembler } from './samples.ts';
 
 const MAX_FRAME_BYTES = 4096;
 const ATT_HEADER_BYTES = 3;
-/** Largest Opus frame that encoders of wearables produce. */
+/** Maximum bytes of an Opus frame from the encoders of wearables. */
 const MAX_OPUS_FRAME_BYTES = 160;
-/** Bytes per sample of the uncompressed codecs, of which a part of a frame is useful, too. */
+/** Bytes per sample of uncompressed codecs, of which a part of a frame is useful as well. */
 const SAMPLE_BYTES: Readonly<Record<string, number>> = { pcm16: 2, pcm8: 1, mulaw: 1 };
 
-/** The decoder of one connection, as a driver declares it. Pure; never throws. @param link `mtu`: ATT MTU */
+/** Creates the decoder of one connection from the declaration of a driver. Pure; never throws. @param link `mtu`: ATT MTU */
 export function createFraming(framing: Framing, format: WireFormat, link: { mtu: number }): PacketDecoder {
   const { header = 0, trailer = 0, first } = framing;
   const decoder =
@@ -36,7 +36,7 @@ function cutterOf(framing: Exclude<Framing, { kind: 'counted' }>): Cutter {
   }
 }
 
-/** A decoder that sees notifications without their first bytes. */
+/** Wraps a decoder so that it gets notifications without their first bytes. */
 function bare(decoder: PacketDecoder, header: number): PacketDecoder {
   if (header === 0) return decoder;
   return { ...decoder, push: packet => decoder.push(packet.subarray(header)) };
@@ -49,7 +49,7 @@ function without(decoder: PacketDecoder, trailer: number): PacketDecoder {
   };
 }
 
-/** Drops frames that begin otherwise: what a device encrypts, or garbage. They count as lost. */
+/** Drops frames with other first bytes, such as encrypted ones. They count as lost. */
 function beginningWith(first: readonly number[], decoder: PacketDecoder): PacketDecoder {
   const { counts } = decoder;
   let lost = 0;
@@ -106,7 +106,7 @@ function countedFrames(framing: Counted, format: WireFormat, { mtu }: { mtu: num
   return frameBytes ? splitting(frameBytes, decoder) : decoder;
 }
 
-/** Several frames in a notification: where one is lost, all of its frames are. */
+/** Several frames in a notification: if it is lost, so are all of its frames. */
 function splitting(frameBytes: number, decoder: PacketDecoder): PacketDecoder {
   const counts = { ...decoder.counts };
   let perPacket = 1;

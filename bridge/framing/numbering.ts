@@ -1,38 +1,38 @@
 import type { PacketCounts } from '../driver.ts';
 
-/** One notification, taken apart by a driver. */
+/** A notification, parsed by a driver. */
 export interface Packet {
-  /** Running number of the notification. */
+  /** Sequence number of the notification. */
   id: number;
-  /** Position within its frame; 0 begins one. */
+  /** Position within its frame; 0 starts a frame. */
   fragment: number;
   payload: Uint8Array;
 }
 
 export interface Step {
-  /** Counted on over wraps and losses. Exact where all frames have equally many packets. */
+  /** Number of the frame, continued over wraps and losses. Exact if all frames have the same number of packets. */
   frame: number;
-  /** Nothing was lost just before it. */
+  /** Whether nothing was lost just before it. */
   follows: boolean;
-  /** The device's counter began again: how much is missing before it cannot be known. */
+  /** Whether the device's counter was restarted, so that the loss before it is unknown. */
   restarted: boolean;
 }
 
 export interface Numbering {
-  /** Where the packet stands behind the last one. Null: it is that one again. */
+  /** Places a packet relative to the previous one. Null: it is a duplicate. */
   next(packet: Packet, bytes: Uint8Array): Step | null;
-  /** Old firmware gives all fragments of a frame the same number: the loss of its last ones does not show in it. */
+  /** Old firmware gives all fragments of a frame the same number, which hides the loss of the last ones. */
   readonly numbersFrames: boolean;
 }
 
-/** How many numbers there are before they begin again. */
+/** Range of the numbers, after which they start again. */
 const USUAL_IDS = 0x10000;
-/** With fewer numbers, a loss of half of them is likelier than a device that began anew. */
+/** Minimum range of numbers for which a large jump counts as a restart; in a smaller range it is more likely a loss. */
 const MIN_IDS_FOR_RESET = 0x10000;
 
 /**
- * Follows the running numbers of one connection, modulo `ids`. Counts duplicates and resets.
- * @param packetsPerFrame absent: as many as the last frame had
+ * Tracks the sequence numbers of one connection, modulo `ids`. Counts duplicates and resets.
+ * @param packetsPerFrame absent: as in the previous frame
  */
 export function createNumbering(
   counts: PacketCounts,
@@ -44,7 +44,7 @@ export function createNumbering(
   let lastFramePackets = 1;
   let numbersFrames = false;
 
-  /** Frames from the last packet to this one, which is `ahead` numbers behind it. */
+  /** Returns the number of frames between the previous packet and this one, which is `ahead` numbers later. */
   function framesAhead(ahead: number, fragment: number, lastFragment: number): number {
     if (numbersFrames) return ahead;
     const least = fragment > lastFragment ? 0 : 1;

@@ -2,19 +2,19 @@ import type { Decoded, PacketCounts, PacketDecoder } from '../driver.ts';
 import { createNumbering, type Packet } from './numbering.ts';
 
 export interface AssemblerOptions {
-  /** Takes a notification apart; null: malformed. */
+  /** Parses a notification; null: malformed. */
   parse: (packet: Uint8Array) => Packet | null;
-  /** May a frame be handed on as soon as its first packet is there? Else it waits for the packet after it. */
+  /** Whether a frame may be passed on with its first packet; otherwise it waits for the packet after it. */
   atOnce: boolean;
-  /** Longest frame in bytes; what grows past it is malformed. */
+  /** Maximum bytes of a frame; a longer one is malformed. */
   maxFrameBytes: number;
-  /** How many running numbers there are; default 65,536. */
+  /** Range of the sequence numbers; default 65,536. */
   ids?: number | undefined;
 }
 
 type Frames = Decoded['frames'];
 
-/** A frame under way: its pieces, and its number. */
+/** An incomplete frame: its pieces, and its number. */
 interface Partial {
   pieces: Uint8Array[];
   bytes: number;
@@ -31,18 +31,18 @@ export const noCounts = (): PacketCounts => ({
 });
 
 /**
- * Frames out of numbered packets with fragments, for codecs that need a frame whole: the loss of a fragment costs its
- * frame. There is no mark on a frame's last fragment, so a frame is known to be whole when the next one begins; `atOnce`
- * hands on single packets without that wait, until the device is seen to use fragments after all.
+ * Assembles frames from numbered packets with fragments, for codecs that need complete frames: if a fragment is lost, its frame
+ * is. The last fragment of a frame has no mark, so a frame is complete when the next one starts. `atOnce` passes on single
+ * packets without that wait, until the device uses fragments.
  */
 export function createAssembler({ parse, atOnce, maxFrameBytes, ids }: AssemblerOptions): PacketDecoder {
   const counts = noCounts();
   const numbering = createNumbering(counts, { ids });
   let partial: Partial | null = null;
-  let lastFrame: number | null = null; // handed on last
+  let lastFrame: number | null = null; // passed on last
   let broken = false; // something was lost since then
-  let uncounted = 0; // frames lost that numbers cannot tell, because the counting began anew
-  let forwarded = false; // the frame begun last was handed on at once
+  let uncounted = 0; // lost frames that numbers do not show, because the counter was restarted
+  let forwarded = false; // the latest frame was passed on at once
   let holds = !atOnce;
 
   function push(bytes: Uint8Array): Decoded {
@@ -93,14 +93,14 @@ export function createAssembler({ parse, atOnce, maxFrameBytes, ids }: Assembler
 
   function extend({ fragment, payload }: Packet): void {
     if (forwarded) {
-      // The first fragment went out as if it were a frame: from now on frames wait until they are whole.
+      // The first fragment was passed on as a frame: from now on frames wait until they are complete.
       holds = true;
       forwarded = false;
       counts.malformed += 1;
       return;
     }
     if (!partial) {
-      if (!broken && lastFrame !== null) counts.malformed += 1; // not so when we came in the middle of a frame
+      if (!broken && lastFrame !== null) counts.malformed += 1; // unless the connection started in the middle of a frame
       broken = true;
       return;
     }
@@ -114,7 +114,7 @@ export function createAssembler({ parse, atOnce, maxFrameBytes, ids }: Assembler
   }
 
   function complete({ pieces, frame }: Partial, frames: Frames): void {
-    // Before the first frame nothing was promised.
+    // Losses before the first frame do not count.
     const lostBefore = uncounted + (lastFrame === null ? 0 : Math.max(0, frame - lastFrame - 1));
     counts.lost += lostBefore;
     counts.frames += 1;

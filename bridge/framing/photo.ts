@@ -1,4 +1,4 @@
-/** A JPEG of a camera. `quarterTurns`: clockwise, until it stands upright. */
+/** A JPEG of a camera. `quarterTurns`: clockwise rotations that make it upright. */
 export interface CameraPhoto {
   jpeg: Uint8Array;
   quarterTurns: QuarterTurns;
@@ -11,12 +11,12 @@ const INDEX_BYTES = 2;
 const END = 0xffff;
 const JPEG_START = Buffer.from('ffd8', 'hex');
 const JPEG_END = Buffer.from('ffd9', 'hex');
-/** Firmware before 2.1.1 does not tell: the camera is mounted upside down. */
+/** Orientation for firmware before 2.1.1, which does not report it: the camera is mounted upside down. */
 const UNTOLD_TURNS = 2;
 
 /**
- * Photos out of notifications: `[u16 index, little-endian][bytes]`, before the bytes of piece 0 one byte of orientation,
- * and `ff ff` behind the last piece. Whatever lacks a piece is dropped and counted as malformed.
+ * Assembles photos from notifications: `[u16 index, little-endian][bytes]`, with a byte of orientation before the bytes of
+ * piece 0, and `ff ff` after the last piece. A photo with a missing piece is dropped and counted as malformed.
  */
 export function createPhotoAssembler(onMalformed: () => void): (packet: Uint8Array) => CameraPhoto | null {
   let pieces: Uint8Array[] = [];
@@ -65,18 +65,18 @@ export function createPhotoAssembler(onMalformed: () => void): (packet: Uint8Arr
   };
 }
 
-/** With which a photo begins. */
+/** First bytes of a JPEG. */
 export function isFirstPiece(packet: Uint8Array): boolean {
   return packet.length > INDEX_BYTES && packet[0] === 0 && packet[1] === 0;
 }
 
-/** Null: piece 0 begins with the picture itself. */
+/** Returns the orientation; null: piece 0 begins with the picture. */
 function turnsOf([first, second]: Uint8Array): QuarterTurns | null {
   if (first === JPEG_START[0] && second === JPEG_START[1]) return null;
   return first === 0 || first === 1 || first === 2 || first === 3 ? first : null;
 }
 
-/** Without what may follow its end. Null: it has no begin or no end, so a piece is missing. */
+/** Removes bytes after the end of the picture. Null: its beginning or end is missing. */
 function wholeJpeg(bytes: Buffer): Uint8Array | null {
   const end = bytes.lastIndexOf(JPEG_END);
   if (end < 0 || !bytes.subarray(0, JPEG_START.length).equals(JPEG_START)) return null;
@@ -86,7 +86,7 @@ function wholeJpeg(bytes: Buffer): Uint8Array | null {
 /** Values of the orientation in EXIF, by quarter turns. */
 const EXIF_ORIENTATION = [1, 6, 3, 8] as const;
 
-/** Writes into a JPEG how it is to be turned, since a camera of wearables does not, and pixels are not touched here. */
+/** Adds the orientation to a JPEG, as cameras of wearables do not, and pixels are not changed here. */
 export function orientedJpeg({ jpeg, quarterTurns }: CameraPhoto): Uint8Array {
   if (quarterTurns === 0) return jpeg;
   const exif = Buffer.from(

@@ -1,19 +1,19 @@
 import type { Decoded, Endian, PacketDecoder } from '../driver.ts';
 import { noCounts } from './packets.ts';
 
-/** Takes frames out of one notification's bytes, or of the bytes of all of them. */
+/** Extracts frames from one notification, or from the bytes of all of them. */
 export interface Cutter {
-  /** `rest`: what is kept for the next notification. `bad`: places that make no sense. */
+  /** `rest`: bytes to keep for the next notification. `bad`: number of invalid places. */
   cut(bytes: Uint8Array): { frames: Uint8Array[]; rest: Uint8Array; bad: number };
-  /** Does a frame go on in the next notification? */
+  /** Whether a frame may continue in the next notification. */
   across: boolean;
 }
 
 const NOTHING = new Uint8Array();
-/** Bytes that may wait for the rest of their frame. */
+/** Maximum bytes that wait for the rest of their frame. */
 const MAX_WAITING_BYTES = 16 * 1024;
 
-/** Frames of a device without running numbers: losses do not show. */
+/** Creates a decoder for a device without sequence numbers, whose losses are not noticed. */
 export function createPieces({ cut, across }: Cutter): PacketDecoder {
   const counts = noCounts();
   let waiting: Uint8Array = NOTHING;
@@ -33,7 +33,7 @@ export function createPieces({ cut, across }: Cutter): PacketDecoder {
   };
 }
 
-/** Every `frameBytes` bytes a frame. */
+/** Frames of `frameBytes` bytes. */
 export function fixedFrames(frameBytes: number, across: boolean): Cutter {
   return {
     across,
@@ -47,7 +47,7 @@ export function fixedFrames(frameBytes: number, across: boolean): Cutter {
   };
 }
 
-/** Before each frame its length, in one byte or two. A length that the notification does not hold is malformed. */
+/** Frames after their length in one or two bytes. A length beyond the end of the notification is malformed. */
 export function prefixedFrames(lengthBytes: 1 | 2, endian: Endian): Cutter {
   const lengthAt = (bytes: Uint8Array, at: number) => {
     const [first = 0, second = 0] = bytes.subarray(at, at + lengthBytes);
@@ -73,7 +73,7 @@ export function prefixedFrames(lengthBytes: 1 | 2, endian: Endian): Cutter {
 
 const ADTS_HEADER_BYTES = 7;
 
-/** AAC frames by the length in their own headers; what is between them is skipped. */
+/** AAC frames, by the length in their headers; bytes between them are skipped. */
 export function adtsFrames(): Cutter {
   return {
     across: true,
@@ -100,7 +100,7 @@ export function adtsFrames(): Cutter {
   };
 }
 
-/** Twelve bits set, and layer 0. The last byte alone may be the beginning of that. */
+/** Finds the sync word: twelve bits set, and layer 0. The last byte may be its beginning. */
 function syncFrom(bytes: Uint8Array, from: number): number {
   for (let at = from; at < bytes.length; at += 1) {
     if (bytes[at] !== 0xff) continue;

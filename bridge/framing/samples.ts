@@ -3,24 +3,24 @@ import { createNumbering, type Step } from './numbering.ts';
 import { type AssemblerOptions, noCounts } from './packets.ts';
 
 interface SampleAssemblerOptions extends Omit<AssemblerOptions, 'atOnce'> {
-  /** Bytes of a frame of the stream's nominal length; losses are counted in such frames. */
+  /** Bytes of a frame of the stream's nominal length, in which losses are counted. */
   frameBytes: number;
   sampleBytes: number;
 }
 
 type Frames = Decoded['frames'];
 
-/** Fragments of one frame that follow on each other. */
+/** Consecutive fragments of one frame. */
 interface Run {
   pieces: Uint8Array[];
   bytes: number;
-  /** Offset of its first byte within the frame; 0: the frame's own beginning. */
+  /** Offset of its first byte within the frame. */
   offset: number;
   /** Bytes lost before it. */
   lostBefore: number;
 }
 
-/** The last packet that was taken. */
+/** The last packet that was used. */
 interface Taken {
   frame: number;
   fragment: number;
@@ -28,9 +28,9 @@ interface Taken {
 }
 
 /**
- * Samples out of numbered packets with fragments: each fragment is of use without the others, so those that arrived are
- * handed on, a whole frame in one piece, and the loss before each piece is told as parts of a frame. All frames of a
- * device have the same length, and all fragments but a frame's last.
+ * Extracts samples from numbered packets with fragments. Each fragment is useful without the others, so those that arrived are
+ * passed on, a complete frame in one piece, with the loss before each piece as a fraction of a frame. All frames of a device
+ * have the same length, and so do all fragments except the last of a frame.
  */
 export function createSampleAssembler(options: SampleAssemblerOptions): PacketDecoder {
   const { parse, maxFrameBytes, frameBytes, sampleBytes } = options;
@@ -41,13 +41,13 @@ export function createSampleAssembler(options: SampleAssemblerOptions): PacketDe
   });
   let run: Run | null = null;
   let taken: Taken | null = null;
-  /** The last packet is the one that was taken last. */
+  /** Whether the previous packet was used. */
   let unbroken = false;
-  /** Bytes that the device puts into a frame, and into a fragment, as observed so far. */
+  /** Observed size of a frame, and of a fragment, in bytes. */
   let wholeBytes = frameBytes;
   let fragmentBytes = 0;
   let lostBytes = 0;
-  /** Lost behind the last piece, to be told with the next one: the first half of a sample. */
+  /** Loss after the last piece, reported with the next one: the first half of a sample. */
   let splitBytes = 0;
 
   function push(bytes: Uint8Array): Decoded {
@@ -60,7 +60,7 @@ export function createSampleAssembler(options: SampleAssemblerOptions): PacketDe
     if (step.restarted) restart(frames);
     const { fragment, payload } = packet;
     if (payload.length === 0 || payload.length > maxFrameBytes) return malformed(frames);
-    if (!taken && fragment > 0) return { frames }; // in the middle of a frame of which nothing is known
+    if (!taken && fragment > 0) return { frames }; // in the middle of an unknown frame
     const isNext = fragment === 0 || fragment === (taken?.fragment ?? 0) + 1;
     const follows = step.follows && unbroken;
     if (follows && !isNext) return malformed(frames);
@@ -76,14 +76,14 @@ export function createSampleAssembler(options: SampleAssemblerOptions): PacketDe
     return run.bytes > maxFrameBytes ? giveUp(frames) : { frames };
   }
 
-  /** Bytes between two packets that arrived. */
+  /** Returns the bytes lost between two packets. */
   function lostBetween(from: Taken | null, to: Step & { fragment: number }): number {
     if (!from || (to.follows && !numbering.numbersFrames)) return 0;
     const frames = (to.frame - from.frame) * wholeBytes;
     return Math.max(0, frames + (to.fragment - from.fragment) * fragmentBytes - from.bytes);
   }
 
-  /** Hands on what there is of a frame, without samples of which a part is missing. */
+  /** Passes on the received part of a frame, without incomplete samples. */
   function finish(frames: Frames, { isWhole }: { isWhole: boolean }): void {
     if (!run) return;
     const { pieces, offset, lostBefore } = run;
@@ -111,7 +111,7 @@ export function createSampleAssembler(options: SampleAssemblerOptions): PacketDe
     splitBytes = 0;
   }
 
-  /** No device has frames so long: nothing is known until the next one begins. */
+  /** Drops a frame that is too long for any device; the next one starts afresh. */
   function giveUp(frames: Frames): Decoded {
     run = null;
     taken = null;

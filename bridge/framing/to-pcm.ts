@@ -1,12 +1,12 @@
 import type { WireFormat } from '../driver.ts';
 
-/** Conversion to PCM for a codec that core does not know. */
+/** Conversion to PCM of a codec that core does not support. */
 export interface Conversion {
   format: WireFormat;
   convert(frame: Uint8Array): Uint8Array;
 }
 
-/** Null: core takes the codec as it is. One per track, since ADPCM goes on from frame to frame. */
+/** Creates the conversion for one track, as ADPCM has a state. Null: core supports the codec. */
 export function conversionOf(format: WireFormat): Conversion | null {
   const { codec, sampleRate, frameMs, adpcm } = format;
   const pcm = { codec: 'pcm16', sampleRate, frameMs };
@@ -35,7 +35,7 @@ const STEPS = [
   20350, 22385, 24623, 27086, 29794, 32767,
 ];
 const INDEX_STEPS = [-1, -1, -1, -1, 2, 4, 6, 8];
-/** Predictor (16 bits), index, and a byte that is not used. */
+/** Header of a frame: predictor (16 bits), index, and an unused byte. */
 const STATE_BYTES = 4;
 
 /** IMA ADPCM, 4 bits a sample. */

@@ -6,8 +6,8 @@ export interface BudgetLimits {
 }
 
 /**
- * How much one peer may send: as much as in one second at once, and no more than that in each.
- * @returns a function that tells whether so many bytes are within it
+ * Limits the rate of one peer; a burst may have the size of one second.
+ * @returns a function that counts bytes and returns whether they are within the limit
  */
 export function createBudget(
   { messagesPerSecond, bytesPerSecond }: BudgetLimits,

@@ -1,16 +1,16 @@
 import { createQueue, type Queue } from '../queue.ts';
 import type { Advertisement } from '../radio.ts';
 
-/** The scans of a radio that run now. Each gets every sighting. */
+/** Running scans of a radio. Each receives every sighting. */
 export interface Scans {
   readonly size: number;
   push(sighting: Advertisement): void;
   /**
-   * Begins a scan, which ends when aborted.
-   * @param onChange called when it has begun, and when it has ended
+   * Starts a scan, which ends when aborted.
+   * @param onChange called when it has started, and when it has ended
    */
   open(signal: AbortSignal, onChange?: () => void): AsyncIterable<Advertisement>;
-  /** Ends all of them, and every later one at once. */
+  /** Ends all scans; later ones end at once. */
   end(): void;
 }
 

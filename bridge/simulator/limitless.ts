@@ -120,7 +120,8 @@ export function createLimitless({ stored = [], ...options }: LimitlessOptions): 
   }
 
   const board = createBoard({
-    ...{ address: 'c0:ff:ee:00:00:01', ...options },
+    address: 'c0:ff:ee:00:00:01',
+    ...options,
     name: 'Pendant',
     advertised: [LIMITLESS('001')],
     services: [

@@ -457,7 +457,7 @@ test.serial('its commands print their own lines only, and name commands as they 
   t.notRegex(pairing.out + pairing.errors, /noble/);
   t.is(
     (await command('control')).errors,
-    'error: the bridge does not run here; start it: npx earshot bridge\n',
+    'error: the bridge is not running here; start it: npx earshot bridge\n',
   );
   t.regex(
     (await command('control', 'Omi', 'led')).errors,

@@ -108,7 +108,7 @@ test('a control that a device lacks is not offered, and invalid requests are exp
   t.deepEqual(writes, []);
   const socket = createConnection(join(dataDir, 'bridge/lock'));
   socket.end('{"device":7}\n');
-  t.regex(String((await socket.toArray()).join('')), /the request makes no sense/);
+  t.regex(String((await socket.toArray()).join('')), /the request is invalid/);
   const flood = createConnection(join(dataDir, 'bridge/lock'));
   flood.on('error', () => {});
   flood.write('x'.repeat(100_000));
@@ -151,7 +151,7 @@ test('glasses take a photo on request, and stop taking photos', async t => {
 
 test('without a bridge the command says so', async t => {
   const dataDir = await temporaryDirectory(t);
-  await t.throwsAsync(askBridge(join(dataDir, 'bridge'), {}), { message: /the bridge does not run here/ });
+  await t.throwsAsync(askBridge(join(dataDir, 'bridge'), {}), { message: /the bridge is not running here/ });
 });
 
 test('the simulated pendant of the command line has controls to try', async t => {
