@@ -151,7 +151,9 @@ function parserOf(name: string, schema: z.core.$ZodType, from: Sources): (page: 
     const { data, problems: wrong } = check(schema, merged);
     problems.push(...wrong.map(problem => tell(layers, explained(problem, keys, prefix), path)));
     return {
-      ...{ data, merged, problems },
+      data,
+      merged,
+      problems,
       origin(key) {
         const index = layers.findLastIndex(({ values }) => (valueAt(values, key) ?? null) !== null);
         const at = FROM[index];

@@ -146,7 +146,10 @@ async function makeHere(loaded: LoadedConfig, to: string | null): Promise<Backup
   });
   try {
     return await backUpTo(to ?? settings.directory, settings, {
-      ...{ dataDir: loaded.config.dataDir, configFile: loaded.file, storage, clock: Date },
+      dataDir: loaded.config.dataDir,
+      configFile: loaded.file,
+      storage,
+      clock: Date,
       signal: new AbortController().signal,
     });
   } finally {

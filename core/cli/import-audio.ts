@@ -69,7 +69,11 @@ async function request(file: string, options: Options): Promise<Args<'recording.
   if (!Number.isFinite(silence))
     throw new AppError('invalid_request', `--silence ${options.silence} is no number of seconds`);
   return {
-    ...{ user, path, name: basename(path), endedAt: Math.round(mtimeMs), silenceMs: silence * 1000 },
+    user,
+    path,
+    name: basename(path),
+    endedAt: Math.round(mtimeMs),
+    silenceMs: silence * 1000,
     startedAt: options.startedAt === undefined ? null : instantOf(options.startedAt),
     ...(language === undefined ? {} : { language }),
     ...(source === undefined ? {} : { source }),

@@ -55,7 +55,9 @@ export function addRecogniser(program: Command): void {
         import('../runtime/log.ts'),
       ]); // imported late: it loads much
       const isClean = await serveRecognisers(loaded, createLog(loaded.config.log), {
-        ...{ host, port, token },
+        host,
+        port,
+        token,
         wyoming: wyoming === undefined ? null : { host: wyomingHost, port: wyoming },
         limits: { connections, seconds, idleMs: idle * 1000 },
       });

@@ -102,7 +102,11 @@ async function restore(
   if (!options.json) process.stderr.write('Unpacking and checking ...\n');
   const target = resolve(dataDir);
   const restored = await restoreBackup({
-    ...{ file: backup, identity, dataDir: target, replace: options.replace === true, signal },
+    file: backup,
+    identity,
+    dataDir: target,
+    replace: options.replace === true,
+    signal,
   });
   const { manifest, replaced } = restored;
   print(options.json, { ...summary(manifest), dataDir: target, replaced }, tell(restored, target));

@@ -126,7 +126,12 @@ export function appCommands({ users, apps, hooks }: AppServices) {
   async function summaries(of: readonly App[]): Promise<z.input<typeof Summary>[]> {
     const owners = new Map((await users.list()).map(owner => [owner.id, owner.name]));
     return of.map(({ id, name, userId, triggersOn, actions, notificationScopes: scopes }) => ({
-      ...{ id, name, owner: owners.get(userId) ?? userId, triggersOn, actions, scopes },
+      id,
+      name,
+      owner: owners.get(userId) ?? userId,
+      triggersOn,
+      actions,
+      scopes,
     }));
   }
 
@@ -164,10 +169,14 @@ export function appCommands({ users, apps, hooks }: AppServices) {
       const inOrder = found.triggersOn.flatMap(type => own.filter(hook => hook.type === type));
       return {
         ...(await summary(found)),
-        ...{ description, webhookUrl, setupUrl },
+        description,
+        webhookUrl,
+        setupUrl,
         keys: (await apps.keys(userId, id)).map(keyOf),
         hooks: inOrder.map(({ type, enabled, offReason, failingSince }) => ({
-          ...{ type, enabled, offReason },
+          type,
+          enabled,
+          offReason,
           failingSince: failingSince === null ? null : toIso(failingSince),
         })),
       };

@@ -76,7 +76,10 @@ export function calendarCommands({ users, calendarLinks, calendarSync }: Calenda
 
 function accountJson({ outlet, address, name, connectedAt, syncedAt, failure }: CalendarAccount) {
   return {
-    ...{ service: outlet, address, name, failure },
+    service: outlet,
+    address,
+    name,
+    failure,
     connectedAt: new Date(connectedAt).toISOString(),
     syncedAt: syncedAt === null ? null : new Date(syncedAt).toISOString(),
   };

@@ -75,8 +75,13 @@ const NewKey = z.object({ id: z.string(), key: z.string(), scopes: z.array(z.str
 
 /** `createdAt` is epoch ms, `rows` the number in the database. */
 const MadeBackup = z.object({
-  ...{ file: z.string(), bytes: z.number(), createdAt: z.number(), encrypted: z.boolean() },
-  ...{ files: z.number(), rows: z.number(), leftOut: z.array(z.string()) },
+  file: z.string(),
+  bytes: z.number(),
+  createdAt: z.number(),
+  encrypted: z.boolean(),
+  files: z.number(),
+  rows: z.number(),
+  leftOut: z.array(z.string()),
 });
 
 /** Every command with its arguments and result. */
@@ -86,7 +91,9 @@ const shapes = {
     args: z.object({}),
     result: z.array(
       z.object({
-        ...{ id: z.string(), name: z.string(), createdAt: z.string() },
+        id: z.string(),
+        name: z.string(),
+        createdAt: z.string(),
         role: z.enum(ROLES),
         disabledAt: z.string().nullable(),
       }),
@@ -307,7 +314,9 @@ function accountCommands({ users, accounts, signIn, locks, remains }: Services) 
     },
     async 'user.list'() {
       return (await users.list()).map(({ id, name, createdAt, role, disabledAt }) => ({
-        ...{ id, name, role },
+        id,
+        name,
+        role,
         createdAt: toIso(createdAt),
         disabledAt: disabledAt === null ? null : toIso(disabledAt),
       }));
@@ -371,7 +380,10 @@ function keyCommands({ users, keys }: Services) {
     async 'key.list'({ user }) {
       const owner = await users.byName(user);
       return (await keys.list(owner.id)).map(({ id, name, hint, scopes, createdAt, lastUsedAt }) => ({
-        ...{ id, name, hint, scopes },
+        id,
+        name,
+        hint,
+        scopes,
         createdAt: toIso(createdAt),
         lastUsedAt: lastUsedAt === null ? null : toIso(lastUsedAt),
       }));
@@ -393,7 +405,9 @@ function channelCommands({ users, channelAddresses }: Services) {
   return {
     async 'notify.channels'() {
       return (await channelAddresses.channels()).map(({ name, title, schema }) => ({
-        ...{ channel: name, title, address: schema },
+        channel: name,
+        title,
+        address: schema,
       }));
     },
     async 'notify.add'({ user, ...draft }) {

@@ -117,7 +117,14 @@ function show(hook: Hook, owned: readonly App[]): z.input<typeof Shown> {
   const { id, type, label, url, seconds, appId, enabled, offReason, failingSince } = hook;
   const app = appId === null ? null : (owned.find(each => each.id === appId)?.name ?? appId);
   return {
-    ...{ id, type, label, url, seconds, app, enabled, offReason },
+    id,
+    type,
+    label,
+    url,
+    seconds,
+    app,
+    enabled,
+    offReason,
     failingSince: failingSince === null ? null : toIso(failingSince),
   };
 }

@@ -108,7 +108,10 @@ export function createStatus({
   state: { url: string | null };
 }) {
   return async (): Promise<Status> => ({
-    ...{ version, url: state.url, dataDir: config.dataDir, configFile },
+    version,
+    url: state.url,
+    dataDir: config.dataDir,
+    configFile,
     ready: [
       ...PARTS.flatMap(part => readinessOf({ host, openings, config }, part)),
       ...offered(host, config),

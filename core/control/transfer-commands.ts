@@ -41,8 +41,12 @@ export const transferShapes = {
     args: z.object({ user }),
     result: z.array(
       z.object({
-        ...{ id: z.string(), format: z.string(), name: z.string(), state: z.string() },
-        ...{ counts: Rows, startedAt: z.string() },
+        id: z.string(),
+        format: z.string(),
+        name: z.string(),
+        state: z.string(),
+        counts: Rows,
+        startedAt: z.string(),
       }),
     ),
   },
@@ -145,7 +149,12 @@ export function transferCommands({
     async 'transfer.imports'({ user }: Args<'transfer.imports'>) {
       const runs = await foreignImports.list(await users.byName(user));
       return runs.map(({ id, format, name, state, counts, startedAt }) => ({
-        ...{ id, format, name, state, counts, startedAt: new Date(startedAt).toISOString() },
+        id,
+        format,
+        name,
+        state,
+        counts,
+        startedAt: new Date(startedAt).toISOString(),
       }));
     },
     'transfer.progress': async () => state,

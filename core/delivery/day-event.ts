@@ -27,7 +27,9 @@ export function dayEvent(
 ): DayEvent {
   const { day, timeZone, summary, actionItems } = about;
   const summary_json = {
-    ...{ date: day, time_zone: timeZone, summary },
+    date: day,
+    time_zone: timeZone,
+    summary,
     conversations: shown,
     action_items: actionItems.map(taskJson),
   };

@@ -101,12 +101,18 @@ export function createDaySummary({
         await lookAtDayIn(tx, userId, now); // more may have ended since
         await deliver(tx);
         await addDaySummaryIn(tx, userId, {
-          ...{ day, timeZone, summary: event.summary, createdAt: now },
+          day,
+          timeZone,
+          summary: event.summary,
+          createdAt: now,
           conversationIds: found.map(({ id }) => id),
           actionItemIds: event.actionItems.map(({ id }) => id),
         });
         await notifications.tellIn(tx, userId, {
-          ...{ appId: null, event: 'day_summary', title: `Your day: ${toldDay(day)}`, text: event.summary },
+          appId: null,
+          event: 'day_summary',
+          title: `Your day: ${toldDay(day)}`,
+          text: event.summary,
           rule: `The day is summed up at ${timeOfDay(daySummaryAt)}`,
           data: { day, conversation_ids: found.map(({ id }) => id) },
         });
@@ -117,8 +123,12 @@ export function createDaySummary({
   /** Oldest first. */
   async function newSince(userId: string, from: number): Promise<Conversation[]> {
     const found = await conversations.list(userId, {
-      ...{ statuses: ['completed'], discarded: false, locked: false },
-      ...{ createdFrom: from - SLACK_MS, limit: MAX_CONVERSATIONS, offset: 0 },
+      statuses: ['completed'],
+      discarded: false,
+      locked: false,
+      createdFrom: from - SLACK_MS,
+      limit: MAX_CONVERSATIONS,
+      offset: 0,
     });
     return found.reverse();
   }
@@ -130,8 +140,13 @@ export function createDaySummary({
     const tasks = await tasksOf(user.id, found, now);
     const summary = await summarise(found, tasks);
     return dayEvent(user.id, {
-      ...{ day, timeZone, summary, conversations: found, actionItems: tasks },
-      ...{ shown: await present(user, found), now },
+      day,
+      timeZone,
+      summary,
+      conversations: found,
+      actionItems: tasks,
+      shown: await present(user, found),
+      now,
     });
   }
 

@@ -36,8 +36,13 @@ export function sampleEvent(
     }
     case 'day':
       return dayEvent(userId, {
-        ...{ day: new Date(now).toISOString().slice(0, 10), timeZone: 'UTC', summary: TEXT, now },
-        ...{ conversations: [conversation], shown: [conversationJson(conversation, null)], actionItems: [] },
+        day: new Date(now).toISOString().slice(0, 10),
+        timeZone: 'UTC',
+        summary: TEXT,
+        now,
+        conversations: [conversation],
+        shown: [conversationJson(conversation, null)],
+        actionItems: [],
       });
     case 'device': {
       const device = deviceOf(userId, now);
@@ -49,31 +54,79 @@ export function sampleEvent(
 
 function conversationOf(userId: string, now: number): Conversation {
   return {
-    ...{ id: newId(now), userId, status: 'completed', createdAt: now, lastActivityAt: now },
-    ...{ startedAt: now - SECONDS * 1000, finishedAt: now, timeoutMs: 120_000 },
+    id: newId(now),
+    userId,
+    status: 'completed',
+    createdAt: now,
+    lastActivityAt: now,
+    startedAt: now - SECONDS * 1000,
+    finishedAt: now,
+    timeoutMs: 120_000,
     structured: {
-      ...{ title: TITLE, overview: TEXT, category: 'other', emoji: '🧪' },
-      ...{ actionItems: [], events: [] },
+      title: TITLE,
+      overview: TEXT,
+      category: 'other',
+      emoji: '🧪',
+      actionItems: [],
+      events: [],
     },
-    ...{ language: 'en', source: 'test', deviceId: null, folderId: null, geolocation: null },
-    ...{ discarded: false, starred: false, locked: false },
+    language: 'en',
+    source: 'test',
+    deviceId: null,
+    folderId: null,
+    geolocation: null,
+    discarded: false,
+    starred: false,
+    locked: false,
   };
 }
 
 function deviceOf(userId: string, now: number): Device {
   return {
-    ...{ userId, id: 'test', name: null, advertisedName: TITLE, source: 'test', driver: '', notes: [] },
-    ...{ model: null, firmware: null, state: 'streaming', reason: null, codec: 'opus', rssi: -60 },
-    ...{ battery: 80, lowBattery: false, storageFreeBytes: null, frames: 0, lost: 0, buttonAt: null },
-    ...{ bridgeId: 'test', bridgeName: SPEAKER, bridgeVersion: null },
-    ...{ connectedAt: now, lastSeenAt: now, reportedAt: now, createdAt: now },
+    userId,
+    id: 'test',
+    name: null,
+    advertisedName: TITLE,
+    source: 'test',
+    driver: '',
+    notes: [],
+    model: null,
+    firmware: null,
+    state: 'streaming',
+    reason: null,
+    codec: 'opus',
+    rssi: -60,
+    battery: 80,
+    lowBattery: false,
+    storageFreeBytes: null,
+    frames: 0,
+    lost: 0,
+    buttonAt: null,
+    bridgeId: 'test',
+    bridgeName: SPEAKER,
+    bridgeVersion: null,
+    connectedAt: now,
+    lastSeenAt: now,
+    reportedAt: now,
+    createdAt: now,
   };
 }
 
 function segmentOf({ id: conversationId, userId, createdAt }: Conversation): Segment {
   return {
-    ...{ id: newId(createdAt), userId, conversationId, text: TEXT, start: 0, end: SECONDS },
-    ...{ speaker: 'SPEAKER_00', speakerId: 0, isUser: false, personId: null, sttProvider: null },
-    ...{ language: null, translations: null, profileCompared: false },
+    id: newId(createdAt),
+    userId,
+    conversationId,
+    text: TEXT,
+    start: 0,
+    end: SECONDS,
+    speaker: 'SPEAKER_00',
+    speakerId: 0,
+    isUser: false,
+    personId: null,
+    sttProvider: null,
+    language: null,
+    translations: null,
+    profileCompared: false,
   };
 }

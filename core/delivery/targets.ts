@@ -72,7 +72,13 @@ export function createTargets({
   function ofHook(hook: Hook): Target {
     const { id, userId, appId, type: name, failingSince } = hook;
     return {
-      ...{ kind: 'hook', id, userId, appId, name, failingSince, isOff: false },
+      kind: 'hook',
+      id,
+      userId,
+      appId,
+      name,
+      failingSince,
+      isOff: false,
       send: (message, signal) => post(hook, message, signal),
     };
   }
@@ -80,7 +86,13 @@ export function createTargets({
   function ofAddress(address: ChannelAddress): Target {
     const { id, userId, label: name, failingSince } = address;
     return {
-      ...{ kind: 'channel', id, userId, appId: null, name, failingSince, isOff: false },
+      kind: 'channel',
+      id,
+      userId,
+      appId: null,
+      name,
+      failingSince,
+      isOff: false,
       send: (message, signal) => notify(address, message, signal),
     };
   }

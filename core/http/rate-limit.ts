@@ -130,7 +130,9 @@ export function createRateLimits({
     const lacking = known.filter(({ fullAt }) => fullAt > at);
     await storage.rateLimits.put(
       lacking.map(({ userId, subject, policy, fullAt }) => ({
-        ...{ userId, subject, policy },
+        userId,
+        subject,
+        policy,
         fullAt: fullAt - setBackMs(),
       })),
     );

@@ -239,7 +239,10 @@ export function route<
     },
     run: ({ principal, params, query, body, upload = NO_UPLOAD, signal = NEVER, lastEventId }) =>
       handle({
-        ...{ principal, upload, signal, lastEventId },
+        principal,
+        upload,
+        signal,
+        lastEventId,
         params: validate(spec.params, params, 'path'),
         query: validate(spec.query, query, 'query'),
         body: spec.body ? validate(spec.body, body, 'body') : (undefined as z.output<Body>), // nobody reads the response

@@ -71,7 +71,12 @@ export async function contextOf(
       .filter(({ conversationId }) => conversationId !== conversation.id) // to be heard again, or be taken back
       .map(({ description, dueAt }) => ({ description, dueAt })),
     goals: active.map(({ id, title, goalType, unit, currentValue, targetValue }) => ({
-      ...{ id, title, goalType, unit, currentValue, targetValue },
+      id,
+      title,
+      goalType,
+      unit,
+      currentValue,
+      targetValue,
     })),
     folders: describedFolders(folders).map(({ name, description }) => ({ name, description })),
     memoriesNear: async text =>

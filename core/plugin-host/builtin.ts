@@ -37,7 +37,7 @@ export function choicesOf(config: Config) {
   const { stt, identity, embedder, vectors, llm, understanding, translator, speakers, notify } = config;
   return {
     ...(Array.isArray(stt) ? { stt } : { 'stt.live': stt.live, 'stt.final': stt.final }),
-    ...{ identity, embedder, vectors, llm, understanding, translator, speakers, notify },
+    identity, embedder, vectors, llm, understanding, translator, speakers, notify,
   } satisfies Choices;
 }
 

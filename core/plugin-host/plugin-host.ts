@@ -144,7 +144,12 @@ export function createPluginHost(options: PluginHostOptions): PluginHost {
     const onCrash = (thrown: unknown) => options.starts?.crashed(known.name, thrown);
     const scope = createPluginScope(known, { clock, log, onCrash });
     const entry: Entry = {
-      ...{ ...known, keeper, scope, plugin: null, options: null, loaded: null },
+      ...known,
+      keeper,
+      scope,
+      plugin: null,
+      options: null,
+      loaded: null,
       isWithoutPage: false,
     };
     return entry;

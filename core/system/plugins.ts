@@ -52,7 +52,11 @@ function optionOf(
     ...type
   } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
   return {
-    ...{ name, secret, from, place, schema: type },
+    name,
+    secret,
+    from,
+    place,
+    schema: type,
     description: descriptionOf(schema),
     value: secret ? null : value,
     isChangeable: isChangeable && !isFixed && !isFileOnly(schema),

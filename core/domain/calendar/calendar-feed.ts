@@ -57,8 +57,12 @@ export function createCalendarFeed({
     const createdFrom = clock.now() - EVENT_DAYS * DAY_MS;
     for (let offset = 0; known.size < MAX_EVENTS; offset += PAGE) {
       const page = await storage.conversations.list(userId, {
-        ...{ statuses: ['completed'], discarded: false, locked: false, createdFrom },
-        ...{ limit: PAGE, offset },
+        statuses: ['completed'],
+        discarded: false,
+        locked: false,
+        createdFrom,
+        limit: PAGE,
+        offset,
       });
       for (const event of page.flatMap(heardIn)) {
         const name = `${event.startAt} ${event.title.toLowerCase()}`;

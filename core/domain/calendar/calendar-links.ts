@@ -37,7 +37,9 @@ export function createCalendarLinks({
     const secret = PREFIX + randomBytes(SECRET_BYTES).toString('hex');
     const [head, tail] = [secret.slice(PREFIX.length).slice(0, 4), secret.slice(-4)];
     const link = {
-      ...{ userId, hash: hashOf(secret), hint: `${PREFIX}${head}...${tail}` },
+      userId,
+      hash: hashOf(secret),
+      hint: `${PREFIX}${head}...${tail}`,
       createdAt: clock.now(),
     };
     await storage.calendarLinks.put(link);

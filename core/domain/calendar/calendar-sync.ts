@@ -130,8 +130,12 @@ export function createCalendarSync({
     const remote = await opened(outlet, address);
     const before = await accountOf(userId);
     const account = {
-      ...{ outlet: service, address, name: remote.name, connectedAt: clock.now() },
-      ...{ syncedAt: null, failure: null },
+      outlet: service,
+      address,
+      name: remote.name,
+      connectedAt: clock.now(),
+      syncedAt: null,
+      failure: null,
     };
     if (!(await pluginState.compareAndSet(STATE, userId, before?.version ?? 0, account)))
       throw new AppError('conflict', 'The calendar is being connected elsewhere at this moment');
@@ -154,7 +158,10 @@ export function createCalendarSync({
 
   function plan(userId: string, delayMs: number): Promise<void> {
     return storage.jobs.enqueue({
-      ...{ kind: CALENDAR_JOB, key: userId, runAt: clock.now() + delayMs, payload: { userId } },
+      kind: CALENDAR_JOB,
+      key: userId,
+      runAt: clock.now() + delayMs,
+      payload: { userId },
     });
   }
 

@@ -149,7 +149,11 @@ function actionItemJson(item: ActionItemDraft, conversationId: string): z.input<
 function eventJson(event: CalendarEvent): z.input<typeof EventJson> {
   const { title, description, duration, created, segmentId } = event;
   return {
-    ...{ title, start: toIso(event.startAt), description, duration, created },
+    title,
+    start: toIso(event.startAt),
+    description,
+    duration,
+    created,
     ...(segmentId === undefined ? {} : { segment_id: segmentId }),
   };
 }

@@ -77,7 +77,13 @@ export async function assignSpeakerIn(
   const voices = await tx.voices.list(userId, id);
   const voice = voices.find(each => each.speakerId === speakerId) ?? nobody(userId, id, speakerId);
   const assignment: VoiceAssignment = {
-    ...{ id: newId(now), userId, conversationId: id, speakerId, ...said, since, createdAt: now },
+    id: newId(now),
+    userId,
+    conversationId: id,
+    speakerId,
+    ...said,
+    since,
+    createdAt: now,
     state: since === null ? 'done' : 'running',
     conversations: 0,
     segments: 0,
@@ -115,7 +121,13 @@ export async function changeVoiceIn(
   await tx.voices.put({ ...voice, ...said, isChosen: true, updatedAt: now });
   await tx.segments.upsert(changed);
   await tx.voices.putChange({
-    ...{ userId, assignmentId, conversationId, speakerId, isUser, personId, isChosen },
+    userId,
+    assignmentId,
+    conversationId,
+    speakerId,
+    isUser,
+    personId,
+    isChosen,
     segments: others.map(segment => ({ id: segment.id, isUser: segment.isUser, personId: segment.personId })),
   });
   return changed;
@@ -178,7 +190,15 @@ function isOther(segment: Segment, { isUser, personId }: Match): boolean {
 
 function nobody(userId: string, conversationId: string, speakerId: number): Voice {
   return {
-    ...{ userId, conversationId, speakerId, space: null, vector: null, seconds: 0 },
-    ...{ isUser: false, personId: null, isChosen: false, updatedAt: 0 },
+    userId,
+    conversationId,
+    speakerId,
+    space: null,
+    vector: null,
+    seconds: 0,
+    isUser: false,
+    personId: null,
+    isChosen: false,
+    updatedAt: 0,
   };
 }

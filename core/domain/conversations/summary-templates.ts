@@ -57,8 +57,13 @@ const BUILT_IN: readonly ShownTemplate[] = [
 
 function builtIn(id: string, name: string, categories: string[], sentences: string[]): ShownTemplate {
   return {
-    ...{ id, name, categories, instructions: sentences.join(' ') },
-    ...{ builtIn: true, createdAt: null, updatedAt: null },
+    id,
+    name,
+    categories,
+    instructions: sentences.join(' '),
+    builtIn: true,
+    createdAt: null,
+    updatedAt: null,
   };
 }
 

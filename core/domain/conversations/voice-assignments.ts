@@ -78,7 +78,9 @@ export function createVoiceAssignments({
     for (;;) {
       signal.throwIfAborted();
       const page: Voice[] = await storage.voices.page(userId, model.id, {
-        ...{ since: found.since, after, limit: PAGE },
+        since: found.since,
+        after,
+        limit: PAGE,
       });
       for (const voice of page) if (isSame(voice, reference, model)) await assignOther(found, voice);
       after = page.at(-1) ?? null;

@@ -50,7 +50,9 @@ export function createWeeklyReviews({
     const [begin, end, ahead] = [beginOf(from), beginOf(dayAfter(to, 1)), beginOf(dayAfter(to, 1 + DAYS))];
     const found = await conversationsOf(userId, begin, end);
     return {
-      ...{ from, to, timeZone },
+      from,
+      to,
+      timeZone,
       conversations: {
         count: found.length,
         categories: countsOf(found.map(({ structured }) => structured.category)),
@@ -67,8 +69,14 @@ export function createWeeklyReviews({
     const pace = createPace();
     while (found.length < MAX_CONVERSATIONS) {
       const page = await storage.conversations.list(userId, {
-        ...{ statuses: ['completed'], discarded: false, locked: false },
-        ...{ createdFrom: begin, startedFrom: begin, startedTo: end - 1, limit: PAGE, offset: found.length },
+        statuses: ['completed'],
+        discarded: false,
+        locked: false,
+        createdFrom: begin,
+        startedFrom: begin,
+        startedTo: end - 1,
+        limit: PAGE,
+        offset: found.length,
       });
       found.push(...page);
       if (page.length < PAGE) break;

@@ -249,8 +249,18 @@ function shown({
 }: Device): string {
   const { advertisedName, source, driver, bridgeId, bridgeName } = rest;
   return JSON.stringify({
-    ...{ state, reason, model, firmware, codec, battery, storageFreeBytes },
-    ...{ advertisedName, source, driver, bridgeId, bridgeName },
+    state,
+    reason,
+    model,
+    firmware,
+    codec,
+    battery,
+    storageFreeBytes,
+    advertisedName,
+    source,
+    driver,
+    bridgeId,
+    bridgeName,
   });
 }
 

@@ -151,8 +151,11 @@ function fromLifelog(
     starred: isStarred ?? false,
     segments: said.map(
       ({ text, from, to, speakerName, speakerIdentifier }): ForeignSegment => ({
-        ...{ text, start: (from - begun) / 1000, end: (to - begun) / 1000 },
-        ...{ speaker: speakerName ?? null, isUser: speakerIdentifier === 'user' },
+        text,
+        start: (from - begun) / 1000,
+        end: (to - begun) / 1000,
+        speaker: speakerName ?? null,
+        isUser: speakerIdentifier === 'user',
       }),
     ),
   });

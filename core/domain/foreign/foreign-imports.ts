@@ -80,8 +80,14 @@ export function createForeignImports({
     const outcome = { ...startOf(source), leftOut: checked.leftOut, id: run.importId };
     const { format, name } = source;
     await storage.foreignImports.insert({
-      ...{ id: run.importId, userId: user.id, format, name, state: 'running', counts: {} },
-      ...{ startedAt: now, endedAt: null },
+      id: run.importId,
+      userId: user.id,
+      format,
+      name,
+      state: 'running',
+      counts: {},
+      startedAt: now,
+      endedAt: null,
     });
     try {
       let done = 0;

@@ -138,8 +138,17 @@ async function insertTask(
   const { description, completed, dueAt, conversationId } = task;
   const createdAt = task.createdAt ?? now;
   const after = {
-    ...{ id, userId, description, completed, dueAt, createdAt, updatedAt: now, conversationId },
-    ...{ completedAt: completed ? now : null, segmentId: null, locked: false },
+    id,
+    userId,
+    description,
+    completed,
+    dueAt,
+    createdAt,
+    updatedAt: now,
+    conversationId,
+    completedAt: completed ? now : null,
+    segmentId: null,
+    locked: false,
   };
   await tx.actionItems.insert([after]);
   // due dates before the import cause no notices
@@ -175,11 +184,23 @@ function conversationOf(userId: string, id: string, thing: ForeignConversation):
   const seconds = thing.segments.reduce((latest, { end }) => Math.max(latest, end), 0);
   const spoken = startedAt + Math.round(seconds * 1000);
   return {
-    ...{ id, userId, status: 'processing', source, deviceId: null, folderId: null, geolocation: null },
-    ...{ createdAt: startedAt, startedAt, finishedAt: Math.max(thing.finishedAt ?? spoken, startedAt) },
+    id,
+    userId,
+    status: 'processing',
+    source,
+    deviceId: null,
+    folderId: null,
+    geolocation: null,
+    createdAt: startedAt,
+    startedAt,
+    finishedAt: Math.max(thing.finishedAt ?? spoken, startedAt),
     structured: { ...NO_STRUCTURE, title, overview, category, emoji: CATEGORY_EMOJI[category] },
     language: thing.language === null ? null : languageOf(thing.language),
-    ...{ discarded, starred, locked: false, timeoutMs: TIMEOUT_MS, lastActivityAt: startedAt },
+    discarded,
+    starred,
+    locked: false,
+    timeoutMs: TIMEOUT_MS,
+    lastActivityAt: startedAt,
   };
 }
 
@@ -195,10 +216,20 @@ function segmentsOf(
     const speakerId = numbers.get(voice) ?? numbers.size;
     numbers.set(voice, speakerId);
     return {
-      ...{ id: derivedId(`${conversationId}\0${at}`), userId, conversationId, text, start, end, isUser },
-      ...{ speakerId, speaker: `SPEAKER_${String(speakerId).padStart(2, '0')}` },
+      id: derivedId(`${conversationId}\0${at}`),
+      userId,
+      conversationId,
+      text,
+      start,
+      end,
+      isUser,
+      speakerId,
+      speaker: `SPEAKER_${String(speakerId).padStart(2, '0')}`,
       personId: isUser ? null : (people.get(speaker?.trim() ?? '') ?? null),
-      ...{ sttProvider: null, language: null, translations: null, profileCompared: false },
+      sttProvider: null,
+      language: null,
+      translations: null,
+      profileCompared: false,
     };
   });
 }
@@ -207,10 +238,23 @@ function memoryOf(userId: string, id: string, thing: ForeignMemory, now: number)
   const category = isMemoryCategory(thing.category) ? thing.category : 'other';
   const createdAt = thing.createdAt ?? now;
   return {
-    ...{ id, userId, content: thing.content, category, visibility: 'private', tags: thing.tags },
-    ...{ createdAt, updatedAt: now, manuallyAdded: true },
+    id,
+    userId,
+    content: thing.content,
+    category,
+    visibility: 'private',
+    tags: thing.tags,
+    createdAt,
+    updatedAt: now,
+    manuallyAdded: true,
     scoring: scoringOf({ category, createdAt, manuallyAdded: true }),
-    ...{ reviewed: true, userReview: true, edited: false, locked: false, topic: null, asOf: createdAt },
-    ...{ sources: [], history: [] },
+    reviewed: true,
+    userReview: true,
+    edited: false,
+    locked: false,
+    topic: null,
+    asOf: createdAt,
+    sources: [],
+    history: [],
   };
 }

@@ -72,8 +72,13 @@ export function conversationOf({
   Partial<ForeignConversation>): ForeignConversation {
   const spoken = segments.flatMap(divided);
   return {
-    ...{ kind: 'conversation', category: 'other', finishedAt: null, language: null },
-    ...{ starred: false, discarded: false, tasks: [] },
+    kind: 'conversation',
+    category: 'other',
+    finishedAt: null,
+    language: null,
+    starred: false,
+    discarded: false,
+    tasks: [],
     ...given,
     title: clipped(title, MAX_TITLE_CHARS) || titleOf(spoken),
     overview: clipped(overview, MAX_OVERVIEW_CHARS),
@@ -88,7 +93,10 @@ function divided(segment: ForeignSegment): ForeignSegment[] {
   const seconds = (segment.end - segment.start) / pieces.length;
   return pieces.map((text, at) => ({
     ...segment,
-    ...{ text, speaker, start: segment.start + at * seconds, end: segment.start + (at + 1) * seconds },
+    text,
+    speaker,
+    start: segment.start + at * seconds,
+    end: segment.start + (at + 1) * seconds,
   }));
 }
 

@@ -271,10 +271,22 @@ function newMemory(
 ): Memory {
   const made = { category, createdAt: now, manuallyAdded: false };
   return {
-    ...{ ...made, id: newId(now), userId, content, topic },
-    ...{ visibility: 'private', tags: [], updatedAt: now, scoring: scoringOf(made) },
-    ...{ reviewed: false, userReview: null, edited: false, locked: false },
-    ...{ asOf: saidAt, sources: [source], history: [] },
+    ...made,
+    id: newId(now),
+    userId,
+    content,
+    topic,
+    visibility: 'private',
+    tags: [],
+    updatedAt: now,
+    scoring: scoringOf(made),
+    reviewed: false,
+    userReview: null,
+    edited: false,
+    locked: false,
+    asOf: saidAt,
+    sources: [source],
+    history: [],
   };
 }
 

@@ -34,8 +34,18 @@ const SUBJECT_VERB =
 const PAST = /^(?:was|were|used|worked|lived|war|waren|hatte|früher|fruher|arbeitete|wohnte)$/;
 /** Groups of stems with the same meaning; vectors of words can hardly tell them from opposites. */
 const SYNONYMS: Readonly<Record<string, string>> = {
-  ...{ lov: 'lik', enjoy: 'lik', ador: 'lik', hat: 'dislik', detest: 'dislik', liv: 'wohn', leb: 'wohn' },
-  ...{ afraid: 'fear', scar: 'fear', frigh: 'fear', study: 'studi', dwell: 'wohn' },
+  lov: 'lik',
+  enjoy: 'lik',
+  ador: 'lik',
+  hat: 'dislik',
+  detest: 'dislik',
+  liv: 'wohn',
+  leb: 'wohn',
+  afraid: 'fear',
+  scar: 'fear',
+  frigh: 'fear',
+  study: 'studi',
+  dwell: 'wohn',
 };
 const ENDINGS = /(?:ing|ed|es|en|er|s|e|n|t)$/;
 

@@ -105,8 +105,15 @@ export function createChannelAddresses({
       if (all.length >= MAX_ADDRESSES)
         throw new AppError('conflict', `There are ${MAX_ADDRESSES} addresses already: delete one first`);
       const made: ChannelAddress = {
-        ...{ id: newId(now), userId, channel: name, label: labelOf(label ?? name), address: parsed },
-        ...{ enabled: true, offReason: null, failingSince: null, createdAt: now },
+        id: newId(now),
+        userId,
+        channel: name,
+        label: labelOf(label ?? name),
+        address: parsed,
+        enabled: true,
+        offReason: null,
+        failingSince: null,
+        createdAt: now,
       };
       await tx.channelAddresses.insert(made);
       return made;

@@ -327,10 +327,22 @@ function sendIn(
 ): Promise<void> {
   const deliveries = addresses.map(
     (address): Delivery => ({
-      ...{ id: newId(now), userId, targetKind: 'channel', targetId: address.id, appId },
-      ...{ type: body.event, subject: body.id, state: 'pending', query: '' },
-      ...{ contentType: 'application/json', body: JSON.stringify(body) },
-      ...{ attempts: 0, nextAt: now, createdAt: now, endedAt: null, replayOf: null },
+      id: newId(now),
+      userId,
+      targetKind: 'channel',
+      targetId: address.id,
+      appId,
+      type: body.event,
+      subject: body.id,
+      state: 'pending',
+      query: '',
+      contentType: 'application/json',
+      body: JSON.stringify(body),
+      attempts: 0,
+      nextAt: now,
+      createdAt: now,
+      endedAt: null,
+      replayOf: null,
     }),
   );
   return deliverIn(tx, deliveries);

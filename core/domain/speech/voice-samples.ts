@@ -38,7 +38,10 @@ export function createVoiceSamples({
     const space = speakers()?.id;
     const samples = await samplesIn(storage, userId, personId);
     return samples.map(({ id, seconds, conversationId, createdAt, ...sample }) => ({
-      ...{ id, seconds, conversationId, createdAt },
+      id,
+      seconds,
+      conversationId,
+      createdAt,
       isUsable: sample.space === space,
     }));
   }
@@ -52,8 +55,14 @@ export function createVoiceSamples({
   /** Stores the owner's recordings in place of earlier ones; samples from conversations stay. */
   async function putRecorded(userId: string, space: string, heard: HeardVoice): Promise<void> {
     const sample = {
-      ...{ id: newId(clock.now()), userId, personId: null, space, ...heard },
-      ...{ conversationId: null, speakerId: null, createdAt: clock.now() },
+      id: newId(clock.now()),
+      userId,
+      personId: null,
+      space,
+      ...heard,
+      conversationId: null,
+      speakerId: null,
+      createdAt: clock.now(),
     };
     await storage.transaction('put speech profile', async tx => {
       for (const { id, conversationId } of await samplesIn(tx, userId, OWNER))

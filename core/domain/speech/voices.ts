@@ -187,8 +187,12 @@ export function createVoices({
       const { speakerId } = cluster;
       const found = await match(model, cluster);
       const voice = {
-        ...{ speakerId, space: model.id, vector: cluster.vector, seconds: cluster.seconds },
-        ...{ isCompared: compared.has(speakerId), match: found.match },
+        speakerId,
+        space: model.id,
+        vector: cluster.vector,
+        seconds: cluster.seconds,
+        isCompared: compared.has(speakerId),
+        match: found.match,
       };
       return { speakerId, voice, ...(found.suggestion ? { suggestion: found.suggestion } : {}) };
     }

@@ -136,7 +136,11 @@ function accountJson(account: CalendarAccount): z.input<typeof AccountJson> {
   const { outlet, address, name, connectedAt, syncedAt, failure } = account;
   const instant = (at: number) => new Date(at).toISOString();
   return {
-    ...{ service: outlet, address, name, connected_at: instant(connectedAt), failure },
+    service: outlet,
+    address,
+    name,
+    connected_at: instant(connectedAt),
+    failure,
     synced_at: syncedAt === null ? null : instant(syncedAt),
   };
 }

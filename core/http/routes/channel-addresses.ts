@@ -70,7 +70,10 @@ export function channelAddressRoutes(addresses: ChannelAddresses): Route[] {
       response: z.array(ChannelJson),
       handle: async () =>
         (await addresses.channels()).map(({ name, title, schema, publicInfo }) => ({
-          ...{ channel: name, title, address: schema, public_info: { ...publicInfo } },
+          channel: name,
+          title,
+          address: schema,
+          public_info: { ...publicInfo },
         })),
     }),
     route({

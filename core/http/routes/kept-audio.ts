@@ -40,7 +40,9 @@ export function keptAudioRoutes(audios: Pick<KeptAudios, 'list' | 'open'>): Rout
         const since = query.since === undefined ? 0 : Date.parse(query.since);
         const found = await audios.list(user.id, params.conversation_id, { since, limit: query.limit });
         return found.map(({ id, startedAt, seconds, bytes, hasText }) => ({
-          ...{ id, seconds, bytes },
+          id,
+          seconds,
+          bytes,
           started_at: new Date(startedAt).toISOString(),
           has_text: hasText,
         }));

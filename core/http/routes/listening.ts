@@ -59,7 +59,9 @@ const PauseBody = z
 export function listeningRoutes(listening: Listening): Route[] {
   const common = {
     ...({ tag: 'Speech', credential: 'idToken' } as const),
-    ...{ params: z.object({}), query: z.object({}), response: ListeningJson },
+    params: z.object({}),
+    query: z.object({}),
+    response: ListeningJson,
   };
   return [
     route({

@@ -192,22 +192,27 @@ function messageJson(message: ShownMessage): z.input<typeof MessageJson> {
   const { id, createdAt, text, sender, sessionId, model, sources } = message;
   const talks = new Map(sources.filter(({ type }) => type === 'conversation').map(each => [each.id, each]));
   return {
-    ...{
-      id,
-      text,
-      sender,
-      model,
-      created_at: iso(createdAt),
-      type: 'text',
-      chat_session_id: sessionId || null,
-    },
+    id,
+    text,
+    sender,
+    model,
+    created_at: iso(createdAt),
+    type: 'text',
+    chat_session_id: sessionId || null,
     sources: sources.map(sourceJson),
     memories_id: [...talks.keys()],
     memories: [...talks.values()].map(({ id, title, createdAt }) => ({
-      ...{ id, created_at: iso(createdAt), structured: { title, emoji: '' } },
+      id,
+      created_at: iso(createdAt),
+      structured: { title, emoji: '' },
     })),
-    ...{ app_id: null, plugin_id: null, from_external_integration: false },
-    ...{ files_id: [], files: [], reported: false, ask_for_nps: false },
+    app_id: null,
+    plugin_id: null,
+    from_external_integration: false,
+    files_id: [],
+    files: [],
+    reported: false,
+    ask_for_nps: false,
   };
 }
 

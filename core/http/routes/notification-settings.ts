@@ -53,7 +53,9 @@ const Edit = someOf({
 export function notificationSettingsRoutes(notifications: Notifications): Route[] {
   const common = {
     ...({ tag: 'Notifications', credential: 'idToken', path: PATH } as const),
-    ...{ params: z.object({}), query: z.object({}), response: SettingsJson },
+    params: z.object({}),
+    query: z.object({}),
+    response: SettingsJson,
   };
   return [
     route({

@@ -156,8 +156,15 @@ function notificationJson(
 ): z.input<typeof NotificationJson> {
   const { id, event, rule, title, text, data, silence } = notification;
   return {
-    ...{ id, app_id: appId, app_name: appName },
-    ...{ event, rule, title, text, data, silence },
+    id,
+    app_id: appId,
+    app_name: appName,
+    event,
+    rule,
+    title,
+    text,
+    data,
+    silence,
     created_at: toIso(createdAt),
     read_at: readAt === null ? null : toIso(readAt),
     held_until: heldUntil === null ? null : toIso(heldUntil),

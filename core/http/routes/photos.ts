@@ -72,7 +72,12 @@ export function photoRoutes(photos: Photos): Route[] {
 function toJson(photo: Photo): z.input<typeof PhotoJson> {
   const { id, conversationId, takenAt, width, height, description, discarded } = photo;
   return {
-    ...{ id, conversation_id: conversationId, created_at: new Date(takenAt).toISOString() },
-    ...{ width, height, description, discarded },
+    id,
+    conversation_id: conversationId,
+    created_at: new Date(takenAt).toISOString(),
+    width,
+    height,
+    description,
+    discarded,
   };
 }

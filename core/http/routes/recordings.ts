@@ -125,7 +125,11 @@ export function recordingRoutes(recordings: Recordings): Route[] {
 function toJson(recording: Recording): z.input<typeof RecordingJson> {
   const { id, name, state, error, startedAt, durationMs, heardMs, conversationIds, createdAt } = recording;
   return {
-    ...{ id, name, state, error, conversation_ids: conversationIds },
+    id,
+    name,
+    state,
+    error,
+    conversation_ids: conversationIds,
     progress: state === 'done' ? 1 : durationMs ? Math.round((1000 * heardMs) / durationMs) / 1000 : 0,
     started_at: startedAt === null ? null : new Date(startedAt).toISOString(),
     duration_seconds: durationMs === null ? null : durationMs / 1000,

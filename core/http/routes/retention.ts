@@ -65,7 +65,8 @@ const PreviewJson = z
 export function retentionRoutes(retention: Retention): Route[] {
   const common = {
     ...({ tag: 'Accounts', credential: 'idToken' } as const),
-    ...{ params: z.object({}), query: z.object({}) },
+    params: z.object({}),
+    query: z.object({}),
   };
   return [
     route({

@@ -351,7 +351,11 @@ export function systemRoutes(system: System): Route[] {
           free_bytes: freeBytes,
           parts,
           accounts: accounts.map(({ id, name, photos, recordings, clips }) => ({
-            ...{ id, name, photos_bytes: photos, recordings_bytes: recordings, clips_bytes: clips },
+            id,
+            name,
+            photos_bytes: photos,
+            recordings_bytes: recordings,
+            clips_bytes: clips,
           })),
         };
       },
@@ -454,7 +458,14 @@ function pluginJson({
 function modelJson(model: ListedModel): z.input<typeof Model> {
   const { name, plugin, about, languages, licence, bytes, memoryBytes, live, installed, download } = model;
   return {
-    ...{ name, plugin, about, languages, licence, bytes, live, installed },
+    name,
+    plugin,
+    about,
+    languages,
+    licence,
+    bytes,
+    live,
+    installed,
     memory_bytes: memoryBytes,
     default: model.default,
     download: download && { running: download.isRunning, bytes: download.bytes, error: download.error },
@@ -472,7 +483,9 @@ function examinationJson({
   findings,
 }: ExaminationState): z.input<typeof Examination> {
   return {
-    ...{ running: isRunning, error, findings },
+    running: isRunning,
+    error,
+    findings,
     started_at: startedAt === null ? null : new Date(startedAt).toISOString(),
   };
 }
@@ -481,7 +494,9 @@ async function backupJson(backups: System['backups']): Promise<z.input<typeof Ba
   const { running, error } = backups.progress();
   const { directory, enabled, newest, failed } = await backups.state();
   return {
-    ...{ running, directory, enabled },
+    running,
+    directory,
+    enabled,
     error: error ?? failed?.message ?? null,
     newest: newest && { created_at: new Date(newest.createdAt).toISOString(), bytes: newest.bytes },
   };
@@ -500,7 +515,11 @@ function latencyJson({
   const whole = (ms: number | null) => (ms === null ? null : Math.round(ms));
   return {
     count,
-    ...{ oldest_s: seconds(oldestMs), newest_s: seconds(newestMs) },
-    ...{ p50_ms: whole(p50), p90_ms: whole(p90), p99_ms: whole(p99), max_ms: whole(max) },
+    oldest_s: seconds(oldestMs),
+    newest_s: seconds(newestMs),
+    p50_ms: whole(p50),
+    p90_ms: whole(p90),
+    p99_ms: whole(p99),
+    max_ms: whole(max),
   };
 }

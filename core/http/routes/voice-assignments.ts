@@ -45,7 +45,12 @@ export function voiceAssignmentRoutes(assignments: VoiceAssignments): Route[] {
   function toJson(assignment: VoiceAssignment): z.input<typeof AssignmentJson> {
     const { id, conversationId, speakerId, isUser, personId, state, conversations, segments } = assignment;
     return {
-      ...{ id, conversation_id: conversationId, speaker_id: speakerId, state, conversations, segments },
+      id,
+      conversation_id: conversationId,
+      speaker_id: speakerId,
+      state,
+      conversations,
+      segments,
       person_id: isUser ? OWNER : personId,
       created_at: new Date(assignment.createdAt).toISOString(),
       undo_until: new Date(assignments.undoableUntil(assignment)).toISOString(),

@@ -62,15 +62,22 @@ function toJson({
 }: WeeklyReview): z.input<typeof WeeklyReviewJson> {
   const told = (at: number | null) => (at === null ? null : new Date(at).toISOString());
   const taskJson = ({ id, description, dueAt, completedAt }: WeeklyReview['tasks']['due'][number]) => ({
-    ...{ id, description, due_at: told(dueAt), completed_at: told(completedAt) },
+    id,
+    description,
+    due_at: told(dueAt),
+    completed_at: told(completedAt),
   });
   return {
-    ...{ from, to, time_zone: timeZone },
+    from,
+    to,
+    time_zone: timeZone,
     conversations: {
       count: conversations.count,
       categories: conversations.categories,
       longest: conversations.longest.map(({ id, structured }) => ({
-        ...{ id, title: structured.title, category: structured.category },
+        id,
+        title: structured.title,
+        category: structured.category,
       })),
     },
     tasks: {
@@ -79,7 +86,9 @@ function toJson({
       due: tasks.due.map(taskJson),
     },
     events: events.map(({ title, startAt, conversationId }) => ({
-      ...{ title, starts_at: new Date(startAt).toISOString(), conversation_id: conversationId },
+      title,
+      starts_at: new Date(startAt).toISOString(),
+      conversation_id: conversationId,
     })),
     goals: goals.map(({ goal: { id, title }, before, after }) => ({ id, title, before, after })),
   };

@@ -51,7 +51,12 @@ export function createRecognition({ recognisers, vad, clock, log }: Options): Re
     const utterances = utterancesIn(speech, vad(), signal);
     const recogniser = createRecogniser({
       ...SILENT,
-      ...{ providers: recognisers, language: spoken, wish, signal, clock, log },
+      providers: recognisers,
+      language: spoken,
+      wish,
+      signal,
+      clock,
+      log,
       retryPausesMs: RETRY_PAUSES_MS,
     });
     try {

@@ -106,7 +106,10 @@ export function createTranscribeRecording(deps: Deps) {
     try {
       const from = thread.through;
       const heard = hear(samplesFrom(recording, from, signal), {
-        ...{ recogniser, vad: vad(), startSample: from, signal },
+        recogniser,
+        vad: vad(),
+        startSample: from,
+        signal,
       });
       for await (const each of heard) if (!(await thread.take(each, signal))) return await thread.end();
       await thread.end();
@@ -147,8 +150,16 @@ export function createTranscribeRecording(deps: Deps) {
     /** Returns the open conversation, or opens the next one. */
     const connect = (): Promise<Connected> =>
       conversations.connect({
-        ...{ userId, source, language, deviceId: id, timeoutMs: OPEN_MS, recordedAt: startedAt },
-        ...{ stream: `recording ${id}`, tagged: false, sttService: null, customStt: false },
+        userId,
+        source,
+        language,
+        deviceId: id,
+        timeoutMs: OPEN_MS,
+        recordedAt: startedAt,
+        stream: `recording ${id}`,
+        tagged: false,
+        sttService: null,
+        customStt: false,
         format: { codec: 'pcm16', sampleRate: SAMPLE_RATE, channels: 1 },
       });
 
@@ -190,11 +201,17 @@ export function createTranscribeRecording(deps: Deps) {
       const speaker = labelled ? speakerOf(labelled.speakerId) : (piece.speaker ?? speakerOf(0));
       try {
         await conversations.append({
-          ...{ userId, conversationId: conversation.id, startedAt: startAt },
+          userId,
+          conversationId: conversation.id,
+          startedAt: startAt,
           stream: { id: stream.id, progress: progressAt(piece.endSample) },
           pieces: [
             {
-              ...{ text: piece.text, startAt, endAt: atMs(piece.endSample), speaker, sttProvider: provider },
+              text: piece.text,
+              startAt,
+              endAt: atMs(piece.endSample),
+              speaker,
+              sttProvider: provider,
               ...spokenAs(piece),
               ...(labelled?.voice ? { voice: labelled.voice } : {}),
             },
@@ -209,7 +226,8 @@ export function createTranscribeRecording(deps: Deps) {
       if (await clips.areKept(userId)) {
         const pcm = await samplesOf(utterance, piece);
         await clips.keep({
-          ...{ userId, pcm },
+          userId,
+          pcm,
           conversationId: conversation.id,
           startedAt: Math.round(startAt),
         });

@@ -93,7 +93,9 @@ export function createVoiceMessages({ recognisers, recogniserFor, vad, metrics, 
       const limited = within(MAX_SAMPLES);
       for (const file of files)
         for await (const heard of hear(limited(decodeFile(file, { clock, signal })), {
-          ...{ recogniser, vad: vad(), signal },
+          recogniser,
+          vad: vad(),
+          signal,
         })) {
           if (heard.kind === 'speech') said.speech = true;
           if (heard.kind !== 'text') continue;

@@ -145,7 +145,9 @@ const NO_HINTS: Hints = { language: '', vocabulary: [] };
 /** Wraps samples as an utterance that has ended. */
 function whole(samples: Int16Array): Utterance {
   return {
-    ...{ startSample: 0, endSample: samples.length, channel: 0 },
+    startSample: 0,
+    endSample: samples.length,
+    channel: 0,
     async *pcm() {
       yield samples;
     },

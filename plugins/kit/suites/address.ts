@@ -14,7 +14,10 @@ const NONSENSE_VALUES = [...NONSENSE, '', '\u0000', 'a\r\nb', ' ', '\ud800', 'x'
 
 export function schemaOf(addressed: Addressed): z.ZodObject {
   const schema = addressed.address(z);
-  assert.ok(schema instanceof z.ZodObject, 'address() does not return an object schema made with the zod that it was given');
+  assert.ok(
+    schema instanceof z.ZodObject,
+    'address() does not return an object schema made with the zod that it was given',
+  );
   return schema;
 }
 
@@ -48,8 +51,14 @@ export function refusesNonsense(addressed: Addressed): void {
     assert.ok(!schema.safeParse(nonsense).success, `${String(nonsense)} was accepted as an address`);
   for (const field of Object.keys(schema.shape)) {
     for (const value of NONSENSE_VALUES)
-      assert.doesNotThrow(() => schema.safeParse({ [field]: value }), `the schema threw for a value of ${field}`);
-    assert.ok(!schema.safeParse({ [field]: 42n }).success, `${field} accepted a value that JSON cannot represent`);
+      assert.doesNotThrow(
+        () => schema.safeParse({ [field]: value }),
+        `the schema threw for a value of ${field}`,
+      );
+    assert.ok(
+      !schema.safeParse({ [field]: 42n }).success,
+      `${field} accepted a value that JSON cannot represent`,
+    );
   }
 }
 
@@ -57,5 +66,9 @@ export function keepsAddress(addressed: Addressed, address: unknown): void {
   const parsed = parseAddress(addressed, address);
   const stored = JSON.parse(JSON.stringify(parsed));
   assert.deepEqual(stored, parsed, 'a part of the address is lost in JSON');
-  assert.deepEqual(parseAddress(addressed, stored), parsed, 'the address is different after it was stored as JSON');
+  assert.deepEqual(
+    parseAddress(addressed, stored),
+    parsed,
+    'the address is different after it was stored as JSON',
+  );
 }

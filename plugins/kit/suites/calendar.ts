@@ -107,8 +107,15 @@ async function reads(subject: CalendarSubject): Promise<void> {
         const [entry, ...others] = await calendar.read([uid]);
         assert.ok(entry && others.length === 0, 'it does not return the entry');
         assert.equal(entry.uid, uid, 'it returns another entry');
-        assert.equal(entry.etag, await versionOf(calendar, uid), 'read() returns another version than list()');
-        assert.ok(unfolded(entry.text).includes(`SUMMARY:${summary}`), 'it returns another text than was written');
+        assert.equal(
+          entry.etag,
+          await versionOf(calendar, uid),
+          'read() returns another version than list()',
+        );
+        assert.ok(
+          unfolded(entry.text).includes(`SUMMARY:${summary}`),
+          'it returns another text than was written',
+        );
       },
       summary,
     );
@@ -131,7 +138,8 @@ async function writesOver(subject: CalendarSubject): Promise<void> {
     const written = await calendar.write(uid, textOf(calendar, uid, 'Tea at five'), before);
     const after = await versionOf(calendar, uid);
     assert.notEqual(after, before, 'the version did not change');
-    if (written !== null) assert.equal(written, after, 'write() resolves to another version than list() returns');
+    if (written !== null)
+      assert.equal(written, after, 'write() resolves to another version than list() returns');
     const [entry] = await calendar.read([uid]);
     assert.ok(unfolded(entry?.text ?? '').includes('SUMMARY:Tea at five'), 'it was not written');
   });
@@ -144,7 +152,10 @@ async function refusesOldVersion(subject: CalendarSubject): Promise<void> {
     const write = () => calendar.write(uid, textOf(calendar, uid, 'Tea at six'), old);
     await rejects('conflict', 'an old version', write);
     const [entry] = await calendar.read([uid]);
-    assert.ok(unfolded(entry?.text ?? '').includes('SUMMARY:Tea at five'), 'the entry was replaced nevertheless');
+    assert.ok(
+      unfolded(entry?.text ?? '').includes('SUMMARY:Tea at five'),
+      'the entry was replaced nevertheless',
+    );
   });
 }
 

@@ -74,7 +74,10 @@ async function tellsApart({ embedder }: EmbedderSubject): Promise<void> {
     const [one, like, unlike] = await embedder.embed(texts, never);
     const near = cosine(one, like);
     const far = cosine(one, unlike);
-    assert.ok(near > far, `the similarity of "${texts[0]}" is ${near} to "${texts[1]}", and ${far} to "${texts[2]}"`);
+    assert.ok(
+      near > far,
+      `the similarity of "${texts[0]}" is ${near} to "${texts[1]}", and ${far} to "${texts[2]}"`,
+    );
   }
 }
 

@@ -50,7 +50,11 @@ async function knowsItsOwn({ provider }: IdentitySubject): Promise<void> {
     assert.ok(Math.abs(end - expiresAt) <= 1000, 'verify and issue return different times of expiry');
   }
   const { token } = await provider.issue({ ...ANNA, session: 's1' });
-  assert.equal((await provider.verify(token)).session, 's1', 'verify does not return the session of the token');
+  assert.equal(
+    (await provider.verify(token)).session,
+    's1',
+    'verify does not return the session of the token',
+  );
 }
 
 /** Changes each part of the token except the last bits of its base64 text, which may be insignificant. */
@@ -108,7 +112,8 @@ async function rotatesKeys({ provider }: IdentitySubject): Promise<void> {
   const after = await issue(ANNA);
   const published = await keys.publicKeys();
   for (const key of published.keys)
-    for (const part of PRIVATE_PARTS) assert.ok(!(part in key), `a published key contains the private part ${part}`);
+    for (const part of PRIVATE_PARTS)
+      assert.ok(!(part in key), `a published key contains the private part ${part}`);
   for (const { token } of [before, after]) {
     const { issuer, issuedAt } = await provider.verify(token);
     await jwtVerify(token, createLocalJWKSet(published), { issuer, currentDate: new Date(issuedAt) });

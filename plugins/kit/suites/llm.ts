@@ -71,7 +71,10 @@ async function servesSideBySide({ llm }: LanguageModelSubject): Promise<void> {
     llm.object(Shopping, aboutShopping()),
     whole(llm.text(aboutRed())),
   ]);
-  assert.ok(Colour.safeParse(colour).success && Shopping.safeParse(shopping).success, 'it mixed up concurrent calls');
+  assert.ok(
+    Colour.safeParse(colour).success && Shopping.safeParse(shopping).success,
+    'it mixed up concurrent calls',
+  );
   assert.ok(text.length > 0, 'its answer is empty');
 }
 

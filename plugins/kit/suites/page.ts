@@ -21,7 +21,11 @@ export const pageChecks: readonly PageCheck[] = [
 async function hasPath({ page }: PageSubject): Promise<void> {
   assert.match(page.path, /^\/([a-z0-9-]{1,50}\/)?$/, `${page.path} is neither / nor /name/`);
   for (const view of page.views ?? [])
-    assert.match(view, /^[a-z][a-z-]{1,49}$/, `the view ${view} does not consist of lower-case letters and dashes`);
+    assert.match(
+      view,
+      /^[a-z][a-z-]{1,49}$/,
+      `the view ${view} does not consist of lower-case letters and dashes`,
+    );
 }
 
 async function hasIndex({ page }: PageSubject): Promise<void> {
@@ -41,7 +45,11 @@ async function isStrict({ page }: PageSubject): Promise<void> {
 
 async function isSelfContained({ page }: PageSubject): Promise<void> {
   for (const [name, html] of markupOf(page))
-    assert.doesNotMatch(html, /\b(src|href)=["']?(https?:)?\/\//i, `${name} refers to a file on another host`);
+    assert.doesNotMatch(
+      html,
+      /\b(src|href)=["']?(https?:)?\/\//i,
+      `${name} refers to a file on another host`,
+    );
 }
 
 function markupOf({ directory }: Page): [name: string, html: string][] {

@@ -92,7 +92,11 @@ async function stops({ speakers, speech }: SpeakersSubject): Promise<void> {
 }
 
 function check({ speakers }: SpeakersSubject, vector: Float32Array): void {
-  assert.equal(vector.length, speakers.dimensions, 'a vector does not have the number of dimensions that the model states');
+  assert.equal(
+    vector.length,
+    speakers.dimensions,
+    'a vector does not have the number of dimensions that the model states',
+  );
   assert.ok(Math.abs(cosine(vector, vector) - 1) < 0.001, 'a vector does not have the length 1');
 }
 

@@ -121,10 +121,7 @@ async function staysSilent(subject: SttSubject): Promise<void> {
     const pieces = await collect(session, utteranceOf(new Int16Array(seconds * SAMPLE_RATE), 0));
     const what = seconds === 0 ? 'an utterance without a sample' : `${seconds} s of silence`;
     const texts = pieces.map(({ text }) => JSON.stringify(text)).join(', ');
-    assert.ok(
-      pieces.length === 0,
-      `it answered ${what} with ${texts}; yield nothing if nothing was said`,
-    );
+    assert.ok(pieces.length === 0, `it answered ${what} with ${texts}; yield nothing if nothing was said`);
   }
   await session.close();
 }

@@ -188,7 +188,11 @@ async function removes({ index, space }: Place): Promise<void> {
     [0, 1, 2, 4, 5, 6, 8, 9].map(at => `item-${at}`),
   );
   await index.upsert(space, [items[3] ?? itemOf(ANNA, 3)]);
-  assert.equal((await find(index, space, ANNA, query, 1))[0]?.id, 'item-3', 'an item that was removed cannot be added again');
+  assert.equal(
+    (await find(index, space, ANNA, query, 1))[0]?.id,
+    'item-3',
+    'an item that was removed cannot be added again',
+  );
 }
 
 async function holdsLimits({ index, space }: Place): Promise<void> {

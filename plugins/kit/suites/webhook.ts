@@ -41,7 +41,8 @@ const ODDITIES = [
 
 async function isNamed({ webhook }: WebhookSubject): Promise<void> {
   const names = [webhook.type, ...(webhook.aliases ?? [])];
-  for (const name of names) assert.match(name, NAME, `${name} does not consist of lower-case letters, digits and _`);
+  for (const name of names)
+    assert.match(name, NAME, `${name} does not consist of lower-case letters, digits and _`);
   assert.equal(new Set(names).size, names.length, 'two of its names are the same');
 }
 
@@ -59,11 +60,7 @@ async function isPure({ webhook }: WebhookSubject): Promise<void> {
   const event = frozen(eventOf(webhook.trigger, 'one'));
   const first = render(webhook, event);
   render(webhook, eventOf(webhook.trigger, 'other'));
-  assert.deepEqual(
-    render(webhook, event),
-    first,
-    'it renders the same event differently the second time',
-  );
+  assert.deepEqual(render(webhook, event), first, 'it renders the same event differently the second time');
   assert.deepEqual(event, eventOf(webhook.trigger, 'one'), 'it changed the event');
 }
 
@@ -72,7 +69,11 @@ async function copies({ webhook }: WebhookSubject): Promise<void> {
   const request = render(webhook, event);
   const kept = structuredClone(request);
   if (event.trigger === 'audio') event.pcm.fill(0); // core reuses its buffer
-  assert.deepEqual(request, kept, 'its request changed when the event was changed afterwards; copy what it contains');
+  assert.deepEqual(
+    request,
+    kept,
+    'its request changed when the event was changed afterwards; copy what it contains',
+  );
 }
 
 async function takesLittle({ webhook }: WebhookSubject): Promise<void> {
@@ -92,7 +93,11 @@ async function readsAnything({ webhook }: WebhookSubject): Promise<void> {
     assert.ok(!(answer instanceof Promise), 'its answer is a promise');
     if (answer) assertAnswer(answer, json);
     assert.deepEqual(json, before, 'it changed the answer');
-    assert.deepEqual(webhook.answer?.(json) ?? null, answer, 'it interprets the same answer differently the second time');
+    assert.deepEqual(
+      webhook.answer?.(json) ?? null,
+      answer,
+      'it interprets the same answer differently the second time',
+    );
   }
 }
 
@@ -170,27 +175,42 @@ function eventOf(trigger: WebhookEvent['trigger'], name: string, text = `What ${
   const conversations = [conversation];
   const actionItems = [{ ...ITEM, id: name, description: text, conversationId: conversation.id }];
   const wire = {
-    ...{ id: name, created_at: new Date(AT).toISOString(), source: 'omi' },
+    id: name,
+    created_at: new Date(AT).toISOString(),
+    source: 'omi',
     structured: { title: text, overview: text, action_items: [{ description: text }] },
     transcript_segments: [{ id: name, text }],
   };
   const events: { [T in WebhookEvent['trigger']]: Extract<WebhookEvent, { trigger: T }> } = {
     segments: {
-      ...{ trigger: 'segments', userId: OWNER, conversationId: conversation.id },
+      trigger: 'segments',
+      userId: OWNER,
+      conversationId: conversation.id,
       segments: [segmentOf(name, text), { ...segmentOf(`${name} 2`, text), isUser: false, personId: 'p1' }],
       wire: [name, `${name} 2`].map(id => ({ id, text, speaker: 'SPEAKER_00', is_user: id === name })),
     },
     audio: {
-      ...{ trigger: 'audio', userId: OWNER, sampleRate: 16000 },
+      trigger: 'audio',
+      userId: OWNER,
+      sampleRate: 16000,
       pcm: Int16Array.from([...name].map(letter => -(letter.codePointAt(0) ?? 0))),
     },
     conversation: { trigger: 'conversation', userId: OWNER, conversation, wire },
     day: {
-      ...{ trigger: 'day', userId: OWNER, day: '2026-11-02', timeZone: 'Europe/Berlin', summary: text },
-      ...{ conversations, actionItems, wire: { day: '2026-11-02', summary: text, conversations: [wire] } },
+      trigger: 'day',
+      userId: OWNER,
+      day: '2026-11-02',
+      timeZone: 'Europe/Berlin',
+      summary: text,
+      conversations,
+      actionItems,
+      wire: { day: '2026-11-02', summary: text, conversations: [wire] },
     },
     device: {
-      ...{ trigger: 'device', userId: OWNER, deviceId: name, kind: 'connected' },
+      trigger: 'device',
+      userId: OWNER,
+      deviceId: name,
+      kind: 'connected',
       wire: {
         event: 'connected',
         at: new Date(AT).toISOString(),
@@ -207,29 +227,35 @@ function littleOf(trigger: WebhookEvent['trigger']): WebhookEvent[] {
   const bare = conversationOf('bare', '');
   const conversation: Conversation = {
     ...bare,
-    ...{
-      startedAt: null,
-      finishedAt: null,
-      language: null,
-      deviceId: null,
-      folderId: null,
-      geolocation: null,
-    },
+    startedAt: null,
+    finishedAt: null,
+    language: null,
+    deviceId: null,
+    folderId: null,
+    geolocation: null,
     structured: { ...bare.structured, emoji: '', actionItems: [], events: [] },
   };
   const about = { userId: OWNER, wire: {} };
   const events: WebhookEvent[] = [
     { userId: OWNER, trigger: 'segments', conversationId: 'bare', segments: [], wire: [] },
     {
-      ...{ userId: OWNER, trigger: 'segments', conversationId: 'bare' },
-      ...{ segments: [segmentOf('bare', '')], wire: [{}] },
+      userId: OWNER,
+      trigger: 'segments',
+      conversationId: 'bare',
+      segments: [segmentOf('bare', '')],
+      wire: [{}],
     },
     { ...about, trigger: 'audio', sampleRate: 8000, pcm: new Int16Array() },
     { ...about, trigger: 'conversation', conversation },
     { ...about, trigger: 'conversation', conversation: { ...conversation, discarded: true } },
     {
-      ...{ ...about, trigger: 'day', day: '2026-11-02', timeZone: 'UTC', summary: '' },
-      ...{ conversations: [], actionItems: [] },
+      ...about,
+      trigger: 'day',
+      day: '2026-11-02',
+      timeZone: 'UTC',
+      summary: '',
+      conversations: [],
+      actionItems: [],
     },
     { ...about, trigger: 'device', deviceId: '', kind: 'changed' },
   ];
@@ -237,47 +263,64 @@ function littleOf(trigger: WebhookEvent['trigger']): WebhookEvent[] {
 }
 
 const ITEM = {
-  ...{
-    userId: OWNER,
-    completed: false,
-    createdAt: AT,
-    updatedAt: AT,
-    dueAt: AT + 3_600_000,
-    completedAt: null,
-  },
+  userId: OWNER,
+  completed: false,
+  createdAt: AT,
+  updatedAt: AT,
+  dueAt: AT + 3_600_000,
+  completedAt: null,
   segmentId: null,
   locked: false,
 };
 
 function conversationOf(name: string, text: string): Conversation {
   return {
-    ...{
-      id: name,
-      userId: OWNER,
-      status: 'completed',
-      createdAt: AT,
-      startedAt: AT,
-      finishedAt: AT + 90_500,
-    },
+    id: name,
+    userId: OWNER,
+    status: 'completed',
+    createdAt: AT,
+    startedAt: AT,
+    finishedAt: AT + 90_500,
     structured: {
-      ...{ title: text, overview: text, category: 'work', emoji: '💼' },
+      title: text,
+      overview: text,
+      category: 'work',
+      emoji: '💼',
       actionItems: [
         { description: text, completed: false, dueAt: AT },
         { description: text, completed: true, dueAt: null },
       ],
       events: [{ title: text, startAt: AT, description: text, duration: 30, created: false }],
     },
-    ...{ language: 'en', source: 'omi', deviceId: 'd1', folderId: 'f1' },
+    language: 'en',
+    source: 'omi',
+    deviceId: 'd1',
+    folderId: 'f1',
     geolocation: { latitude: 1, longitude: 2, address: null, googlePlaceId: null, locationType: null },
-    ...{ discarded: false, starred: false, locked: false, timeoutMs: 120_000, lastActivityAt: AT },
+    discarded: false,
+    starred: false,
+    locked: false,
+    timeoutMs: 120_000,
+    lastActivityAt: AT,
   };
 }
 
 function segmentOf(id: string, text: string): Segment {
   return {
-    ...{ id, userId: OWNER, conversationId: id, text, start: 0.5, end: 2.25 },
-    ...{ speaker: 'SPEAKER_00', speakerId: 0, isUser: true, personId: null, sttProvider: 'x' },
-    ...{ language: null, translations: null, profileCompared: false },
+    id,
+    userId: OWNER,
+    conversationId: id,
+    text,
+    start: 0.5,
+    end: 2.25,
+    speaker: 'SPEAKER_00',
+    speakerId: 0,
+    isUser: true,
+    personId: null,
+    sttProvider: 'x',
+    language: null,
+    translations: null,
+    profileCompared: false,
   };
 }
 

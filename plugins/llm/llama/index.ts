@@ -102,7 +102,10 @@ export default {
           threads: options.threads ?? Math.min(4, Math.max(1, availableParallelism() - 1)),
           contextTokens: options.contextTokens,
         },
-        ...{ timeoutMs: options.timeoutMs, loadMs: LOAD_MS, idleMs: options.idleMs, remedy },
+        timeoutMs: options.timeoutMs,
+        loadMs: LOAD_MS,
+        idleMs: options.idleMs,
+        remedy,
       },
       context,
     );

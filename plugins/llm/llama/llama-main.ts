@@ -40,7 +40,10 @@ async function start({ path, threads, contextTokens }: LoadOptions): Promise<voi
     const { getLlama, LlamaLogLevel, resolveChatWrapper } = await import('node-llama-cpp');
     // Only the library that the package brings: nothing is compiled or downloaded.
     const llama = await getLlama({
-      ...{ gpu: false, build: 'never', skipDownload: true, maxThreads: threads },
+      gpu: false,
+      build: 'never',
+      skipDownload: true,
+      maxThreads: threads,
       logLevel: LlamaLogLevel.warn,
     });
     const model = await llama.loadModel({ modelPath: path });
@@ -94,7 +97,9 @@ async function say(
   try {
     await session.prompt(user, {
       ...(grammar && { grammar }),
-      ...{ maxTokens: Math.min(asked.maxTokens, room), temperature: grammar ? 0 : 0.3, signal },
+      maxTokens: Math.min(asked.maxTokens, room),
+      temperature: grammar ? 0 : 0.3,
+      signal,
       onTextChunk: text => text !== '' && send({ type: 'piece', text }),
     });
   } finally {

@@ -143,8 +143,18 @@ type NewJob = Pick<Job, 'kind' | 'key' | 'runAt' | 'payload'>;
 
 async function upsert(db: Knex, { kind, key, runAt, payload }: NewJob, now: number): Promise<void> {
   const row: JobRow = {
-    ...{ id: randomUUIDv7(), kind, key, payload, runAt, dueAt: runAt, state: 'open', attempts: 0 },
-    ...{ createdAt: now, lease: null, againAt: null, error: null },
+    id: randomUUIDv7(),
+    kind,
+    key,
+    payload,
+    runAt,
+    dueAt: runAt,
+    state: 'open',
+    attempts: 0,
+    createdAt: now,
+    lease: null,
+    againAt: null,
+    error: null,
   };
   await insert(db, Jobs, [row], UNLESS_OPEN);
 }

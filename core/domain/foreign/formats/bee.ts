@@ -70,8 +70,12 @@ function conversationIn(text: string, path: string): ForeignThing {
   if (said.length === 0 && short === '' && prose('summary') === '')
     return { kind: 'left_out', what: 'conversation', why: 'nothing is said in it' };
   return conversationOf({
-    ...{ key: `bee:${id}`, source: 'bee', title: title || short, overview: prose('summary') || short },
-    ...{ startedAt, finishedAt: finishedAt !== null && finishedAt >= startedAt ? finishedAt : null },
+    key: `bee:${id}`,
+    source: 'bee',
+    title: title || short,
+    overview: prose('summary') || short,
+    startedAt,
+    finishedAt: finishedAt !== null && finishedAt >= startedAt ? finishedAt : null,
     segments: spread(said, finishedAt === null ? 0 : (finishedAt - startedAt) / 1000),
   });
 }
@@ -91,6 +95,10 @@ function linesOf(lines: readonly string[]): { speaker: string; text: string }[] 
 function spread(said: readonly { speaker: string; text: string }[], seconds: number): ForeignSegment[] {
   const step = seconds > 0 ? seconds / said.length : MAX_STEP_SECONDS;
   return said.map(({ speaker, text }, at) => ({
-    ...{ text, speaker, isUser: /^(you|me)$/i.test(speaker), start: at * step, end: (at + 1) * step },
+    text,
+    speaker,
+    isUser: /^(you|me)$/i.test(speaker),
+    start: at * step,
+    end: (at + 1) * step,
   }));
 }

@@ -36,7 +36,10 @@ function taskOf(part: ICAL.Component, path: string, about: About): ForeignThing 
   if (uid === '') throw wrong(`${path}: the task "${description.slice(0, 60)}" has no UID`);
   const completed = text('status').toUpperCase() === 'COMPLETED' || part.hasProperty('completed');
   return {
-    ...{ kind: 'task', key: `ics:${uid.slice(0, 400)}`, description, completed },
+    kind: 'task',
+    key: `ics:${uid.slice(0, 400)}`,
+    description,
+    completed,
     dueAt: instantAt(part, 'due', path, about),
     createdAt: instantAt(part, 'created', path, about),
   };

@@ -75,8 +75,11 @@ function thingOf(
     return { kind: 'left_out', what: 'note', why: 'it is empty' };
   const noted = { text: notes, start: 0, end: 0, speaker: null, isUser: true };
   return conversationOf({
-    ...{ key: `granola:${id.slice(0, 200)}`, source: 'external_integration', startedAt },
-    ...{ title: document.title ?? '', overview: segments.length === 0 ? '' : notes },
+    key: `granola:${id.slice(0, 200)}`,
+    source: 'external_integration',
+    startedAt,
+    title: document.title ?? '',
+    overview: segments.length === 0 ? '' : notes,
     segments: segments.length === 0 && notes.trim() !== '' ? [noted] : segments,
   });
 }

@@ -42,8 +42,11 @@ export const limitless: Format = {
     const segments = said.map(({ speaker, from, to, text }): ForeignSegment => {
       if (to < from) throw wrong(`${file.path}: something ends before it begins`);
       return {
-        ...{ text, start: (from - begun) / 1000, end: (to - begun) / 1000 },
-        ...{ speaker: speaker === '' ? null : speaker, isUser: speaker === OWNER },
+        text,
+        start: (from - begun) / 1000,
+        end: (to - begun) / 1000,
+        speaker: speaker === '' ? null : speaker,
+        isUser: speaker === OWNER,
       };
     });
     yield conversationOf({

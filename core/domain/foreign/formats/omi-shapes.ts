@@ -73,16 +73,26 @@ export function conversationFromOmi(
   const segments = (given.transcript_segments ?? [])
     .filter(({ text }) => text?.trim())
     .map(({ text, speaker, speaker_name, is_user, start, end }) => ({
-      ...{ text: text ?? '', start: start ?? 0, end: Math.max(end ?? 0, start ?? 0) },
-      ...{ speaker: speaker_name ?? speaker ?? null, isUser: is_user ?? false },
+      text: text ?? '',
+      start: start ?? 0,
+      end: Math.max(end ?? 0, start ?? 0),
+      speaker: speaker_name ?? speaker ?? null,
+      isUser: is_user ?? false,
     }));
   if (segments.length === 0 && !title && !overview)
     return { kind: 'left_out', what: 'conversation', why: 'nothing is said in it' };
   return conversationOf({
-    ...{ key: `omi:${given.id}`, source: sources(given.source ?? 'omi'), startedAt, segments },
-    ...{ title: title ?? '', overview: overview ?? '', category: category ?? 'other' },
-    ...{ finishedAt: instantFrom(given.finished_at), language: given.language ?? null },
-    ...{ starred: given.starred ?? false, discarded: given.discarded ?? false },
+    key: `omi:${given.id}`,
+    source: sources(given.source ?? 'omi'),
+    startedAt,
+    segments,
+    title: title ?? '',
+    overview: overview ?? '',
+    category: category ?? 'other',
+    finishedAt: instantFrom(given.finished_at),
+    language: given.language ?? null,
+    starred: given.starred ?? false,
+    discarded: given.discarded ?? false,
     tasks: (tasks ?? []).flatMap(task => {
       const {
         description,
@@ -104,8 +114,11 @@ export function memoryFromOmi(given: z.infer<typeof OmiMemory>): ForeignThing {
     return { kind: 'left_out', what: 'memory', why: given.deleted ? 'it was deleted there' : 'it is empty' };
   const { id, category, tags } = given;
   return {
-    ...{ kind: 'memory', key: `omi:${id}`, content, category: category ?? 'other' },
-    ...{ tags: (tags ?? []).slice(0, 50).map(tag => clipped(tag, 100)) },
+    kind: 'memory',
+    key: `omi:${id}`,
+    content,
+    category: category ?? 'other',
+    tags: (tags ?? []).slice(0, 50).map(tag => clipped(tag, 100)),
     createdAt: instantFrom(given.created_at),
   };
 }

@@ -24,9 +24,12 @@ export const recordings: Format = {
     const hash = createHash('sha256');
     await pipeline(createReadStream(file.place), hash);
     yield {
-      ...{ kind: 'recording', key: `audio:${hash.digest('hex')}`, path: file.place },
+      kind: 'recording',
+      key: `audio:${hash.digest('hex')}`,
+      path: file.place,
       name: (file.path.split('/').at(-1) ?? '').slice(-200),
-      ...{ startedAt: sentAt(file.path) ?? sentByName(file, timeZone), endedAt: file.modifiedAt },
+      startedAt: sentAt(file.path) ?? sentByName(file, timeZone),
+      endedAt: file.modifiedAt,
     };
   },
 };

@@ -75,8 +75,11 @@ function* thingsOf(messages: readonly DatedMessage[], title: string): Generator<
     title: `${title}, ${first.day}`,
     startedAt,
     segments: said.map(({ words, speaker, at }) => ({
-      ...{ text: words, start: (at - startedAt) / 1000, end: (at - startedAt) / 1000 },
-      ...{ speaker, isUser: false },
+      text: words,
+      start: (at - startedAt) / 1000,
+      end: (at - startedAt) / 1000,
+      speaker,
+      isUser: false,
     })),
   });
 }
@@ -126,7 +129,10 @@ function messageIn(line: string, number: number): Message | null {
   const colon = rest.indexOf(': ');
   const isSystem = colon < 1 || colon > MAX_SPEAKER_CHARS;
   return {
-    ...{ line: number, date: [a, b, c], minute: hours * 60 + Number(minute), second: Number(second) },
+    line: number,
+    date: [a, b, c],
+    minute: hours * 60 + Number(minute),
+    second: Number(second),
     speaker: isSystem ? null : rest.slice(0, colon).replace(MARKS, '').trim() || null,
     text: isSystem ? rest : rest.slice(colon + 2),
   };

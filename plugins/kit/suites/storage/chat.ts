@@ -6,7 +6,7 @@ import { conversation, idsOf, NOON, user } from './rows.ts';
 const ALL = { limit: 100, offset: 0 };
 
 function session(id: string, userId: string, changes: Partial<ChatSession> = {}): ChatSession {
-  return { ...{ id, userId, title: '', createdAt: NOON, updatedAt: NOON }, ...changes };
+  return { id, userId, title: '', createdAt: NOON, updatedAt: NOON, ...changes };
 }
 
 function message(
@@ -15,8 +15,14 @@ function message(
   changes: Partial<ChatMessage> = {},
 ): ChatMessage {
   return {
-    ...{ id, userId, sessionId, sender: 'human', text: `text of ${id}`, model: null, sources: [] },
-    ...{ createdAt: NOON },
+    id,
+    userId,
+    sessionId,
+    sender: 'human',
+    text: `text of ${id}`,
+    model: null,
+    sources: [],
+    createdAt: NOON,
     ...changes,
   };
 }

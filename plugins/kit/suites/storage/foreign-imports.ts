@@ -5,8 +5,14 @@ import { conversation, idsOf, NOON, person, segment, user, voiceSample } from '.
 
 function run(id: string, userId: string, changes: Partial<ForeignImport> = {}): ForeignImport {
   return {
-    ...{ id, userId, format: 'Omi', name: 'omi.zip', state: 'running', counts: {} },
-    ...{ startedAt: NOON, endedAt: null },
+    id,
+    userId,
+    format: 'Omi',
+    name: 'omi.zip',
+    state: 'running',
+    counts: {},
+    startedAt: NOON,
+    endedAt: null,
     ...changes,
   };
 }

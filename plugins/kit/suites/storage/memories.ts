@@ -119,7 +119,11 @@ export const memoryChecks: StorageCheck[] = [
     async run({ storage: { users, forgottenMemories }, another }) {
       for (const id of ['anna', 'ben']) await users.insert(user(id));
       const forgotten = (id: string, userId: string, forgottenAt: number) => ({
-        ...{ id, userId, forgottenAt, salt: 'abc', words: ['#12ab', '34cd'] },
+        id,
+        userId,
+        forgottenAt,
+        salt: 'abc',
+        words: ['#12ab', '34cd'],
       });
       const [first, second] = [forgotten('f1', 'anna', 1), forgotten('f2', 'anna', 2)];
       for (const each of [first, second, forgotten('f1', 'ben', 3)]) await forgottenMemories.insert(each);

@@ -116,8 +116,17 @@ export const privacyChecks: StorageCheck[] = [
     async run({ storage: { users, privacy } }) {
       for (const id of ['anna', 'ben']) await users.insert(user(id));
       const entry = (id: string, userId: string, changes: Partial<AccessEntry> = {}): AccessEntry => ({
-        ...{ id, userId, firstAt: NOON, lastAt: NOON + 9, count: 3, reader: 'key', readerId: 'k1' },
-        ...{ via: 'mcp', operation: 'getConversation', data: 'conversations', subject: 'c1' },
+        id,
+        userId,
+        firstAt: NOON,
+        lastAt: NOON + 9,
+        count: 3,
+        reader: 'key',
+        readerId: 'k1',
+        via: 'mcp',
+        operation: 'getConversation',
+        data: 'conversations',
+        subject: 'c1',
         ...changes,
       });
       const plain = entry('b', 'anna', { readerId: null, subject: null, lastAt: NOON });

@@ -5,16 +5,22 @@ import { idsOf, NOON, user } from './rows.ts';
 
 function recording(id: string, userId: string, changes: Partial<Recording> = {}): Recording {
   return {
-    ...{ id, userId, name: 'a b.m4a', bytes: 5_000_000_000, state: 'waiting', error: null, startedAt: null },
-    ...{
-      endedAt: NOON,
-      language: 'multi',
-      source: 'phone',
-      silenceMs: 120_000,
-      durationMs: null,
-      heardMs: 0,
-    },
-    ...{ conversationIds: [], createdAt: NOON, updatedAt: NOON },
+    id,
+    userId,
+    name: 'a b.m4a',
+    bytes: 5_000_000_000,
+    state: 'waiting',
+    error: null,
+    startedAt: null,
+    endedAt: NOON,
+    language: 'multi',
+    source: 'phone',
+    silenceMs: 120_000,
+    durationMs: null,
+    heardMs: 0,
+    conversationIds: [],
+    createdAt: NOON,
+    updatedAt: NOON,
     ...changes,
   };
 }

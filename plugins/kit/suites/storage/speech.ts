@@ -157,16 +157,17 @@ export const speechChecks: StorageCheck[] = [
       for (const id of ['anna', 'ben']) await users.insert(user(id));
       await conversations.insert(conversation('c1', 'anna'));
       const made = (id: string, changes: Partial<VoiceAssignment> = {}): VoiceAssignment => ({
-        ...{
-          id,
-          userId: 'anna',
-          conversationId: 'c1',
-          speakerId: 1,
-          isUser: false,
-          personId: 'p1',
-          since: null,
-        },
-        ...{ state: 'done', conversations: 1, segments: 2, createdAt: NOON },
+        id,
+        userId: 'anna',
+        conversationId: 'c1',
+        speakerId: 1,
+        isUser: false,
+        personId: 'p1',
+        since: null,
+        state: 'done',
+        conversations: 1,
+        segments: 2,
+        createdAt: NOON,
         ...changes,
       });
       await voices.putAssignment(made('a'));
@@ -176,8 +177,13 @@ export const speechChecks: StorageCheck[] = [
       assert.equal(await voices.assignment('ben', 'a'), null);
       assert.deepEqual(idsOf(await voices.assignments('anna', 9)), ['b', 'a']);
       const change: VoiceChange = {
-        ...{ userId: 'anna', assignmentId: 'a', conversationId: 'c1', speakerId: 1 },
-        ...{ isUser: true, personId: null, isChosen: true },
+        userId: 'anna',
+        assignmentId: 'a',
+        conversationId: 'c1',
+        speakerId: 1,
+        isUser: true,
+        personId: null,
+        isChosen: true,
         segments: [{ id: 's1', isUser: false, personId: 'p9' }],
       };
       await voices.putChange(change);
