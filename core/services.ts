@@ -41,6 +41,7 @@ import { createCalendarSync } from './domain/calendar/calendar-sync.ts';
 import { createConversations } from './domain/conversations/conversations.ts';
 import { createFolders } from './domain/conversations/folders.ts';
 import { createMarks } from './domain/conversations/marks.ts';
+import { createPlaces } from './domain/conversations/places.ts';
 import { createSummaryTemplates } from './domain/conversations/summary-templates.ts';
 import { createVoiceAssignments } from './domain/conversations/voice-assignments.ts';
 import { createWeeklyReviews } from './domain/conversations/weekly-review.ts';
@@ -408,6 +409,7 @@ function createDomain(foundation: Foundation) {
     clock,
   });
   const folders = createFolders({ storage, clock });
+  const places = createPlaces({ storage, clock });
   const summaryTemplates = createSummaryTemplates({ storage, clock });
   const actionItems = createActionItems({ storage, clock, events });
   const goals = createGoals({ storage, clock });
@@ -523,6 +525,7 @@ function createDomain(foundation: Foundation) {
     voiceAssignments,
     speechProfiles,
     folders,
+    places,
     summaryTemplates,
     actionItems,
     goals,

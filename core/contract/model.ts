@@ -229,6 +229,17 @@ export interface Geolocation {
   locationType: string | null;
 }
 
+/** Place that its owner named. What was said within some metres of it was said there. */
+export interface Place {
+  id: string;
+  userId: string;
+  name: string;
+  /** Degrees, as are those of `Geolocation`. */
+  latitude: number;
+  longitude: number;
+  createdAt: number;
+}
+
 export interface Conversation {
   id: string;
   userId: string;

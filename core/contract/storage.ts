@@ -21,6 +21,7 @@ import type {
   ForeignImport,
   ForeignItem,
   ForgottenMemory,
+  Geolocation,
   Goal,
   GoalProgress,
   GoalSuggestion,
@@ -41,6 +42,7 @@ import type {
   NotificationSettings,
   Person,
   Photo,
+  Place,
   RateLimit,
   Recording,
   RetentionSettings,
@@ -157,6 +159,7 @@ export interface Stores {
   streams: StreamStore;
   claims: ClaimStore;
   folders: FolderStore;
+  places: PlaceStore;
   people: PersonStore;
   actionItems: ActionItemStore;
   memories: MemoryStore;
@@ -287,6 +290,8 @@ export interface ConversationFilter {
   source?: string;
   /** Person who speaks in it. */
   personId?: string;
+  /** Conversations whose position is at most so far from this point. */
+  near?: Near;
   /** Inclusive bounds of `createdAt`. */
   createdFrom?: number;
   createdTo?: number;
@@ -295,6 +300,18 @@ export interface ConversationFilter {
   startedTo?: number;
   limit: number;
   offset: number;
+}
+
+/** A point, in degrees, and its surroundings. */
+export interface Near {
+  latitude: number;
+  longitude: number;
+  radiusM: number;
+}
+
+/** Where and when a conversation began. */
+export interface Position extends Geolocation {
+  at: number;
 }
 
 /** Finished conversations that are not locked, or their data. */
@@ -315,6 +332,8 @@ export interface ConversationStore {
   get(userId: string, id: string): Promise<Conversation | null>;
   /** `createdAt` descending, ties by id. */
   list(userId: string, filter: ConversationFilter): Promise<Conversation[]>;
+  /** Returns the positions of conversations, in the order of `list`. Those without a position are left out. */
+  positions(userId: string, filter: ConversationFilter): Promise<Position[]>;
   /** Returns the newest `in_progress` one of this source and device (null matches null). */
   findOpen(userId: string, source: string, deviceId: string | null): Promise<Conversation | null>;
   /**
@@ -565,6 +584,17 @@ export interface FolderStore {
     patch: Partial<Pick<Folder, 'name' | 'description' | 'color' | 'icon' | 'updatedAt'>>,
   ): Promise<boolean>;
   /** Resolves to whether it existed. Its conversations stay, and name a missing folder. */
+  remove(userId: string, id: string): Promise<boolean>;
+}
+
+export interface PlaceStore {
+  insert(place: Place): Promise<void>;
+  get(userId: string, id: string): Promise<Place | null>;
+  /** `createdAt` ascending, ties by id. */
+  list(userId: string): Promise<Place[]>;
+  /** Resolves to whether it exists. */
+  rename(userId: string, id: string, name: string): Promise<boolean>;
+  /** Resolves to whether it existed. */
   remove(userId: string, id: string): Promise<boolean>;
 }
 

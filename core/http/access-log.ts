@@ -45,6 +45,7 @@ export const READS: Readonly<Record<string, Read>> = {
   listGoalSuggestions: { data: 'goals' },
   getGoal: { data: 'goals', subject: 'goal_id' },
   getGoalHistory: { data: 'goals', subject: 'goal_id' },
+  listPlaces: CONVERSATIONS,
   listMarks: { data: 'conversations', subject: 'conversation_id' },
   listPhotos: { data: 'photos', subject: 'conversation_id' },
   listKeptAudio: { data: 'conversations', subject: 'conversation_id' },

@@ -85,6 +85,28 @@ export function timeField() {
     });
 }
 
+/** Fields of a point on the Earth, in degrees. */
+export const pointFields = {
+  latitude: z.number().min(-90).max(90),
+  longitude: z.number().min(-180).max(180),
+};
+
+const MAX_PLACE_CHARS = 500;
+
+/** Where a conversation was held. */
+export const geolocation = z
+  .object({
+    ...pointFields,
+    address: optional(text({ max: MAX_PLACE_CHARS }), null),
+    google_place_id: optional(text({ max: MAX_PLACE_CHARS }), null),
+    location_type: optional(text({ max: MAX_PLACE_CHARS }), null),
+  })
+  .transform(({ google_place_id: googlePlaceId, location_type: locationType, ...place }) => ({
+    ...place,
+    googlePlaceId,
+    locationType,
+  }));
+
 /** Body of a PATCH: changes the fields that it contains, at least one. */
 export function someOf<Shape extends z.ZodRawShape>(shape: Shape) {
   return z

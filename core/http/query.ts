@@ -130,6 +130,22 @@ export function listOf<T extends string>(
     });
 }
 
+/** A point and its surroundings: degrees, and metres. */
+export function near({ usualM, maxM }: { usualM: number; maxM: number }) {
+  const example = '52.52,13.405,300';
+  const message = `Input should be latitude,longitude or latitude,longitude,metres (at most ${maxM}), such as ${example}`;
+  return optional('value_error', message, text => {
+    const parts = text.split(',').map(part => part.trim());
+    if (parts.length < 2 || parts.length > 3 || !parts.every(part => NUMBER.test(part))) return null;
+    const [latitude = 0, longitude = 0, radiusM = usualM] = parts.map(Number);
+    const isOnEarth = Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180;
+    return isOnEarth && radiusM > 0 && radiusM <= maxM ? { latitude, longitude, radiusM } : null;
+  }).meta({
+    description: `Where it was said: latitude,longitude or latitude,longitude,metres. Usually ${usualM} m, at most ${maxM}`,
+    ...shownAs({ type: 'string', examples: [example] }),
+  });
+}
+
 /**
  * An inclusive bound as epoch ms: a date-time (UTC unless it names a zone), or a day in UTC.
  * @param edge which end of that day is meant

@@ -27,6 +27,7 @@ import type { CalendarSync } from '../domain/calendar/calendar-sync.ts';
 import type { Conversations } from '../domain/conversations/conversations.ts';
 import type { Folders } from '../domain/conversations/folders.ts';
 import type { Marks } from '../domain/conversations/marks.ts';
+import type { Places } from '../domain/conversations/places.ts';
 import type { SummaryTemplates } from '../domain/conversations/summary-templates.ts';
 import type { VoiceAssignments } from '../domain/conversations/voice-assignments.ts';
 import type { WeeklyReviews } from '../domain/conversations/weekly-review.ts';
@@ -113,6 +114,7 @@ import { notificationRoutes } from './routes/notifications.ts';
 import { ownAccountRoutes } from './routes/own-account.ts';
 import { peopleRoutes } from './routes/people.ts';
 import { photoRoutes } from './routes/photos.ts';
+import { placeRoutes } from './routes/places.ts';
 import { recordingRoutes } from './routes/recordings.ts';
 import { retentionRoutes } from './routes/retention.ts';
 import { speechRoutes } from './routes/speech.ts';
@@ -174,6 +176,7 @@ interface ServerOptions {
   memories: Memories;
   search: Search;
   folders: Folders;
+  places: Places;
   summaryTemplates: SummaryTemplates;
   calendarLinks: CalendarLinks;
   calendarFeed: CalendarFeed;
@@ -239,6 +242,7 @@ export function routesOf(
     ...conversationRoutes(conversations),
     ...importRoutes(conversations, textBody),
     ...folderRoutes(conversations, options.folders),
+    ...placeRoutes(options.places),
     ...summaryRoutes(conversations, options.summaryTemplates),
     ...calendarRoutes(options.calendarLinks),
     ...calendarAccountRoutes(options.calendarSync),

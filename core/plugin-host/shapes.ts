@@ -58,7 +58,7 @@ const STORES = {
   rateLimits: ['get', 'put', 'removeFull'],
   conversations: [
     ...(['insert', 'get', 'list', 'findOpen', 'update', 'remove', 'refile'] as const),
-    ...(['expired', 'countExpired'] as const),
+    ...(['positions', 'expired', 'countExpired'] as const),
   ],
   segments: [
     ...(['upsert', 'list', 'page', 'get', 'size', 'last', 'count'] as const),
@@ -74,6 +74,7 @@ const STORES = {
   streams: ['insert', 'byClientStream', 'get', 'advance', 'update', 'moveAll'],
   claims: ['take'],
   folders: ['insertMissing', 'get', 'list', 'counts', 'update', 'remove'],
+  places: ['insert', 'get', 'list', 'rename', 'remove'],
   people: ['insert', 'get', 'list', 'rename', 'remove', 'removeUnnamed'],
   foreignImports: ['insert', 'get', 'list', 'update', 'note', 'has', 'items', 'forget'],
   actionItems: ['insert', 'get', 'list', 'update', 'remove', 'moveAll'],

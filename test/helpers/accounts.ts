@@ -118,6 +118,8 @@ const OWNED: Record<string, (account: Account, ids: Ids) => Promise<unknown>> = 
   template_id: async ({ post }) =>
     (await post('/v1/summary-templates', { name: 'Mine', instructions: 'Short.' })).id,
   folder_id: async ({ post }) => (await post('/v1/folders', { name: randomUUID() })).id,
+  place_id: async ({ post }) =>
+    (await post('/v1/places', { name: 'Home', latitude: 52.52, longitude: 13.405 })).id,
   segment_id: async ({ get }, { conversation_id: id }) => {
     const found = await get(`/v1/dev/user/conversations/${id}?include_transcript=true`);
     return (found.transcript_segments as Json[]).at(-1)?.id;

@@ -39,6 +39,7 @@ import { createCalendarSync } from '../../core/domain/calendar/calendar-sync.ts'
 import { createConversations } from '../../core/domain/conversations/conversations.ts';
 import { createFolders } from '../../core/domain/conversations/folders.ts';
 import { createMarks } from '../../core/domain/conversations/marks.ts';
+import { createPlaces } from '../../core/domain/conversations/places.ts';
 import { createSummaryTemplates } from '../../core/domain/conversations/summary-templates.ts';
 import { createVoiceAssignments } from '../../core/domain/conversations/voice-assignments.ts';
 import { createWeeklyReviews } from '../../core/domain/conversations/weekly-review.ts';
@@ -140,6 +141,7 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
   const actionItems = createActionItems({ storage, clock, events });
   const goals = createGoals({ storage, clock });
   const folders = createFolders({ storage, clock });
+  const places = createPlaces({ storage, clock });
   const people = createPeople({ storage, clock });
   const vocabularies = createVocabularies({ storage });
   const { log, logged, lines } = recordedLog();
@@ -245,6 +247,7 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
     embedding,
     meaning,
     folders,
+    places,
     summaryTemplates: createSummaryTemplates({ storage, clock }),
     calendarLinks: createCalendarLinks({ storage, clock, publicUrl: 'https://earshot.example' }),
     calendarFeed,

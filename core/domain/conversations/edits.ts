@@ -1,6 +1,6 @@
 /** Changes to a conversation by its owner: each step inside a transaction of its caller. */
 
-import type { Conversation } from '../../contract/model.ts';
+import type { Conversation, Geolocation } from '../../contract/model.ts';
 import type { Stores } from '../../contract/plugin.ts';
 import { AppError } from '../../runtime/errors.ts';
 import { checkExpected } from '../expected.ts';
@@ -15,6 +15,8 @@ export interface ConversationEdit {
   starred?: boolean;
   /** Null: none. */
   folderId?: string | null;
+  /** Null: not known. */
+  geolocation?: Geolocation | null;
   /** Values that the change is based on. */
   expected?: { title?: string };
 }

@@ -2,15 +2,17 @@ import { z } from 'zod';
 import { CATEGORY_EMOJI, isCategory } from '../../domain/conversations/categories.ts';
 import { ConversationJson } from '../../domain/conversations/conversation-json.ts';
 import type { Conversations } from '../../domain/conversations/conversations.ts';
+import { PLACE_RADIUS_M } from '../../domain/conversations/places.ts';
 import { createPresenter } from '../../domain/conversations/present.ts';
 import { inPages } from '../../domain/pages.ts';
-import { MAX_QUERY_CHARS, someOf, text } from '../fields.ts';
-import { boolean, instant, integer, listOf, word } from '../query.ts';
+import { geolocation, MAX_QUERY_CHARS, someOf, text } from '../fields.ts';
+import { boolean, instant, integer, listOf, near, word } from '../query.ts';
 import { type Route, route } from '../route.ts';
 
 const MAX_TITLE_CHARS = 500;
 const DEFAULT_LIMIT = 25;
 const MAX_LIMIT = 1000;
+const MAX_RADIUS_M = 50_000;
 
 const includeTranscript = boolean()
   .transform(given => given ?? false)
@@ -27,6 +29,7 @@ const ListQuery = z.object({
   starred: boolean(),
   source: word().describe('Where the conversation comes from'),
   person_id: word().describe('Of a person who says something in it'),
+  near: near({ usualM: PLACE_RADIUS_M, maxM: MAX_RADIUS_M }),
 });
 
 const SearchQuery = z.object({
@@ -57,6 +60,7 @@ const EditBody = someOf({
   discarded: z.boolean().exactOptional(),
   starred: z.boolean().exactOptional(),
   folder_id: text().nullable().exactOptional(),
+  geolocation: geolocation.nullable().exactOptional(),
   expected: z
     .object({ title: text({ max: MAX_TITLE_CHARS, mayBeEmpty: true }).exactOptional() })
     .exactOptional()
@@ -88,6 +92,7 @@ export function conversationRoutes(conversations: Conversations): Route[] {
           ...(query.folder_id === undefined ? {} : { folderId: query.folder_id }),
           ...(query.source === undefined ? {} : { source: query.source }),
           ...(query.person_id === undefined ? {} : { personId: query.person_id }),
+          ...(query.near === undefined ? {} : { near: query.near }),
           ...(query.start_date === undefined ? {} : { createdFrom: query.start_date }),
           ...(query.end_date === undefined ? {} : { createdTo: query.end_date }),
         };
@@ -141,7 +146,7 @@ export function conversationRoutes(conversations: Conversations): Route[] {
       id: 'updateConversation',
       path: '/v1/dev/user/conversations/{conversation_id}',
       tag: 'Conversations',
-      summary: 'Change the title, folder or flags of a conversation',
+      summary: 'Change the title, folder, place or flags of a conversation',
       scope: 'conversations:write',
       errors: ['not_found', 'conflict', 'locked'],
       params: z.object({ conversation_id: z.string() }),

@@ -4,7 +4,7 @@ import type { Conversations } from '../../domain/conversations/conversations.ts'
 import type { TextRequest } from '../../domain/conversations/imports.ts';
 import { SPEAKER } from '../../domain/conversations/segments.ts';
 import { LANGUAGE_RULE, languageOf } from '../../domain/languages.ts';
-import { instant, MAX_CODE_CHARS, optional, text } from '../fields.ts';
+import { geolocation, instant, MAX_CODE_CHARS, optional, text } from '../fields.ts';
 import { type Route, route } from '../route.ts';
 
 const MAX_SEGMENTS = 500;
@@ -12,7 +12,6 @@ const MAX_SEGMENTS_BYTES = 8 * 1024 * 1024;
 const MAX_TEXT_CHARS = 100_000;
 const MAX_SESSION_ID_CHARS = 200;
 const MAX_NAME_CHARS = 200;
-const MAX_PLACE_CHARS = 500;
 /** About 30 years. */
 const MAX_SECONDS = 1e9;
 const MAX_SPEAKER_ID = 999_999_999;
@@ -35,22 +34,6 @@ const SegmentBody = z
     const message = 'Input should be greater than start';
     context.addIssue({ code: 'custom', path: ['end'], message, params: { type: 'greater_than' } });
   });
-
-const placeText = optional(text({ max: MAX_PLACE_CHARS }), null);
-
-const GeolocationBody = z
-  .object({
-    latitude: z.number().min(-90).max(90),
-    longitude: z.number().min(-180).max(180),
-    address: placeText,
-    google_place_id: placeText,
-    location_type: placeText,
-  })
-  .transform(({ google_place_id: googlePlaceId, location_type: locationType, ...place }) => ({
-    ...place,
-    googlePlaceId,
-    locationType,
-  }));
 
 const sessionId = optional(text({ max: MAX_SESSION_ID_CHARS }), null);
 
@@ -94,7 +77,7 @@ function aboutOf(sources: ReadonlySet<string>) {
         .meta({ override: { enum: [...sources] } }),
       'external_integration',
     ),
-    geolocation: optional(GeolocationBody, null),
+    geolocation: optional(geolocation, null),
   };
 }
 

@@ -18,6 +18,7 @@ import { notificationChecks } from './storage/notifications.ts';
 import { ownershipChecks } from './storage/ownership.ts';
 import { passageChecks } from './storage/passages.ts';
 import { photoChecks } from './storage/photos.ts';
+import { placeChecks } from './storage/places.ts';
 import { privacyChecks } from './storage/privacy.ts';
 import { recordingChecks } from './storage/recordings.ts';
 import { speechChecks } from './storage/speech.ts';
@@ -44,6 +45,7 @@ export const storageChecks: readonly StorageCheck[] = [
   ...accountChecks,
   ...storeChecks,
   ...folderChecks,
+  ...placeChecks,
   ...keyChecks,
   ...actionItemChecks,
   ...memoryChecks,

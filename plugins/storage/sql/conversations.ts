@@ -5,6 +5,7 @@ import type {
   ConversationFilter,
   ConversationStore,
   ExpiryFilter,
+  Near,
   SegmentStore,
 } from '../../../core/contract/plugin.ts';
 import type { Access } from './access.ts';
@@ -16,6 +17,7 @@ import {
   first,
   given,
   insert,
+  joined,
   keyOf,
   oneOf,
   run,
@@ -43,6 +45,18 @@ export function conversationStore({ read, write, atomic }: Access): Conversation
           ['order by created_at desc, id limit ? offset ?', filter.limit, filter.offset],
         ),
       ),
+    positions: (userId, filter) =>
+      read('conversations.positions', async db => {
+        const where = joined([
+          ['user_id = ?', userId],
+          ['latitude is not null'],
+          ...conditions(userId, filter),
+        ]);
+        const sql = `select geolocation, coalesce(started_at, created_at) as at from conversations
+          where ${where.sql} order by created_at desc, id limit ? offset ?`;
+        const { rows } = await run(db, sql, [...where.values, filter.limit, filter.offset]);
+        return rows.map(row => ({ ...JSON.parse(String(row.geolocation)), at: Number(row.at) }));
+      }),
     findOpen: (userId, source, deviceId) =>
       read('conversations.findOpen', db =>
         first(
@@ -122,6 +136,7 @@ function conditions(userId: string, filter: ConversationFilter): (Clause | undef
     given('folder_id = ?', folderId),
     given('source = ?', filter.source),
     filter.personId === undefined ? undefined : [SPOKEN_BY, userId, filter.personId],
+    filter.near && within(filter.near),
     given('created_at >= ?', createdFrom),
     given('created_at <= ?', createdTo),
     given('started_at >= ?', startedFrom),
@@ -129,6 +144,26 @@ function conditions(userId: string, filter: ConversationFilter): (Clause | undef
     given('discarded = ?', filter.discarded),
     given('locked = ?', filter.locked),
     given('starred = ?', filter.starred),
+  ];
+}
+
+/** Mean length of a degree of latitude. */
+const METRES_PER_DEGREE = 111_195;
+
+/**
+ * Compares with a circle on the flat map that has its scale at the circle's centre: off by far less than a position
+ * is, up to some 50 km. Longitudes are compared across the 180th meridian as well.
+ */
+function within({ latitude, longitude, radiusM }: Near): Clause {
+  const radius = radiusM / METRES_PER_DEGREE;
+  const narrowing = Math.cos((latitude * Math.PI) / 180) ** 2;
+  const onMap = '(latitude - ?) * (latitude - ?) + (longitude - ?) * (longitude - ?) * ? <= ?';
+  const circle = (east: number) => [latitude, latitude, east, east, narrowing, radius * radius];
+  return [
+    `latitude between ? and ? and (${onMap} or ${onMap})`,
+    ...[latitude - radius, latitude + radius],
+    ...circle(longitude),
+    ...circle(longitude > 0 ? longitude - 360 : longitude + 360),
   ];
 }
 

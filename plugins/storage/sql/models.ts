@@ -35,6 +35,7 @@ import type {
   NotificationSettings,
   Person,
   Photo,
+  Place,
   RateLimit,
   Recording,
   RetentionSettings as RetentionSettingsRow,
@@ -222,8 +223,15 @@ export const Conversations = table<Conversation>({
   id: ['user_id', 'id'],
   json: ['structured', 'geolocation'],
   booleans: ['discarded', 'starred', 'locked'],
-  derived: { category: row => row.structured?.category },
+  derived: {
+    category: row => row.structured?.category,
+    latitude: row => positionOf(row, 'latitude'),
+    longitude: row => positionOf(row, 'longitude'),
+  },
 });
+
+const positionOf = ({ geolocation }: Pojo, part: 'latitude' | 'longitude'): number | null | undefined =>
+  geolocation === null ? null : geolocation?.[part];
 
 export const Segments = table<Segment>({
   name: 'segments',
@@ -249,6 +257,12 @@ export const Folders = table<Folder>({
   name: 'folders',
   id: ['user_id', 'id'],
   booleans: ['isDefault', 'isSystem'],
+});
+
+export const Places = table<Place>({
+  name: 'places',
+  id: ['user_id', 'id'],
+  fractions: ['latitude', 'longitude'],
 });
 
 export const Memories = table<Memory>({

@@ -166,7 +166,8 @@ export function oneOf(column: string, values: readonly Value[]): Clause {
   return values.length === 0 ? ['1 = 0'] : [`${column} in (${values.map(() => '?')})`, ...values];
 }
 
-function joined(clauses: readonly (Clause | undefined)[]): { sql: string; values: Value[] } {
+/** Joins conditions that must all hold; undefined ones are left out. */
+export function joined(clauses: readonly (Clause | undefined)[]): { sql: string; values: Value[] } {
   const given = clauses.filter(clause => clause !== undefined);
   return {
     sql: given.map(([sql]) => sql).join(' and '),

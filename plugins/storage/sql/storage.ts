@@ -25,6 +25,7 @@ import { createMigrator, type Migration } from './migrations.ts';
 import { channelAddressStore, notificationStore } from './notifications.ts';
 import { passageStore } from './passages.ts';
 import { photoStore } from './photos.ts';
+import { placeStore } from './places.ts';
 import { pluginStateStore } from './plugin-state.ts';
 import { privacyStore } from './privacy.ts';
 import { rateLimitStore } from './rate-limits.ts';
@@ -64,6 +65,7 @@ export async function createStorage(
     streams: streamStore(access),
     claims: claimStore(access),
     folders: folderStore(access),
+    places: placeStore(access),
     people: personStore(access),
     actionItems: actionItemStore(access),
     memories: memoryStore(access),

@@ -190,6 +190,10 @@ async function start(t: ExecutionContext) {
     const said = { speakerId: 0, personId: 'user' };
     return (await rest.voiceAssignments.assign(rest.user.id, await conversation(), said, null)).id;
   };
+  const place = async () => {
+    const point = { latitude: 52.52, longitude: 13.405 };
+    return (await rest.places.create(rest.user.id, { name: 'Home', ...point })).id;
+  };
   const person = async () => (await rest.people.create(rest.user.id, 'Eve')).id;
   const ongoing = async () => {
     const request = { source: 'omi', deviceId: UNKNOWN, language: 'en', timeoutMs: 120_000 };
@@ -692,6 +696,18 @@ async function start(t: ExecutionContext) {
       { status: 422, query: 'days=0' },
     ],
     listPeople: [{ status: 200 }],
+    listPlaces: [{ status: 200, before: async () => void (await place()) }],
+    createPlace: [{ status: 200 }, { status: 422, body: { name: 'Home', latitude: 91, longitude: 0 } }],
+    renamePlace: [
+      { status: 200, path: await place() },
+      { status: 404, path: UNKNOWN },
+      { status: 409, path: await place(), body: { name: 'Garden', expected: { name: 'House' } } },
+      { status: 422, path: UNKNOWN, body: {} },
+    ],
+    deletePlace: [
+      { status: 200, path: await place() },
+      { status: 404, path: UNKNOWN },
+    ],
     createPerson: [{ status: 200 }, { status: 422, body: {} }],
     renamePerson: [
       { status: 200, path: await person() },
@@ -1151,6 +1167,7 @@ test('Every operation answers as the OpenAPI document says, with success and wit
     memories: breaking(rest.memories),
     search: breaking(rest.search),
     folders: breaking(rest.folders),
+    places: breaking(rest.places),
     summaryTemplates: breaking(rest.summaryTemplates),
     speechSettings: breaking(rest.speechSettings),
     listening: breaking(rest.listening),

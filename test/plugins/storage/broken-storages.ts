@@ -183,6 +183,20 @@ export const brokenStorages: readonly BrokenStorage[] = [
     },
   },
   {
+    fault: 'a circle ends at the 180th meridian',
+    caughtBy:
+      'conversations are found by their distance from a point, also across the 180th meridian and at a pole',
+    breakIt: storage => {
+      const list: Storage['conversations']['list'] = async (userId, filter) => {
+        const found = await storage.conversations.list(userId, filter);
+        const isOnSide = ({ geolocation }: (typeof found)[number]) =>
+          !filter.near || Math.abs((geolocation?.longitude ?? 0) - filter.near.longitude) < 180;
+        return found.filter(isOnSide);
+      };
+      return { ...storage, conversations: { ...storage.conversations, list } };
+    },
+  },
+  {
     fault: 'action items come in the order in which they were made',
     caughtBy: 'action items are listed open before done, by due date, then newest first, ties by id',
     breakIt: storage => {

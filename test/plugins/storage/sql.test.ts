@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import test, { type ExecutionContext } from 'ava';
+import { snakeCaseMappers } from 'objection';
 import { pino } from 'pino';
 import { z } from 'zod';
 import type { PluginContext, Storage } from '../../../core/contract/plugin.ts';
@@ -256,6 +257,30 @@ const brokenMigration: Migration = {
     await db.raw('this is not SQL');
   },
 };
+
+test('positions of conversations from before there were places are found', async t => {
+  const file = join(await directoryFor(t), 'earshot.db');
+  const beforePlaces = MIGRATIONS.findIndex(({ name }) => name === '0059-places');
+  const before = await open(t, file, { migrations: MIGRATIONS.slice(0, beforePlaces) });
+  await before.storage.migrate();
+  await before.storage.users.insert(user('anna'));
+  const geolocation = { latitude: 52.52, longitude: 13.405, address: null };
+  const { structured, ...row } = conversation('c1', 'anna');
+  const columns = snakeCaseMappers().format({ ...row, geolocation: JSON.stringify(geolocation) });
+  await before.dialect.writer('conversations').insert([
+    { ...columns, structured: JSON.stringify(structured), category: 'other' },
+    { ...columns, id: 'c2', geolocation: null, structured: JSON.stringify(structured), category: 'other' },
+  ]);
+  await before.close();
+  const { storage } = await open(t, file);
+  await storage.migrate();
+  const near = { latitude: 52.52, longitude: 13.405, radiusM: 1 };
+  const found = await storage.conversations.list('anna', { near, limit: 10, offset: 0 });
+  t.deepEqual(
+    found.map(({ id }) => id),
+    ['c1'],
+  );
+});
 
 test('a migration first makes a backup, and the backup opens', async t => {
   const file = join(await directoryFor(t), 'earshot.db');

@@ -12,6 +12,7 @@ import type {
   Memory,
   Person,
   Photo,
+  Place,
   Segment,
   Stream,
   SummaryTemplate,
@@ -194,6 +195,11 @@ export function folder(id: string, userId: string, changes: Partial<Folder> = {}
     updatedAt: NOON,
     ...changes,
   };
+}
+
+export function place(id: string, userId: string, changes: Partial<Place> = {}): Place {
+  const middle = { latitude: 52.52, longitude: 13.405 };
+  return { id, userId, name: `name of ${id}`, ...middle, createdAt: NOON, ...changes };
 }
 
 export function actionItem(id: string, userId: string, changes: Partial<ActionItem> = {}): ActionItem {

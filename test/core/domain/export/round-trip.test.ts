@@ -138,7 +138,10 @@ async function lived(t: ExecutionContext, open?: Open): Promise<Rest> {
   const folder = await done('POST', '/v1/folders', { name: 'Garden', description: 'Plants' });
   const odd = ['Tea\nat <b>seven</b> --> now', 'Mit *Sternchen* _und_ | 😀 \\ "Anführung"', '\u0001'];
   const { id } = await completedConversation(rest, user.id, odd, { title: '../../etc/passwd # [x](y)' });
-  await done('PATCH', `/v1/dev/user/conversations/${id}`, { folder_id: folder.id, starred: true });
+  const garden = { latitude: 52.520008, longitude: -13.404954 };
+  await done('POST', '/v1/places', { name: 'Garden', ...garden });
+  const changes = { folder_id: folder.id, starred: true, geolocation: garden };
+  await done('PATCH', `/v1/dev/user/conversations/${id}`, changes);
   const { transcript_segments } = await done(
     'GET',
     `/v1/dev/user/conversations/${id}?include_transcript=true`,
