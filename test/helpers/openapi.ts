@@ -77,7 +77,7 @@ export function bodyOf(document: OpenApi, operation: Operation): Json | undefine
 export function fileOf({ requestBody, operationId }: Operation): Blob | undefined {
   const type = 'application/octet-stream';
   if (!requestBody?.content[type]) return undefined;
-  const isVoice = operationId === 'recordSpeechProfile';
+  const isVoice = ['recordSpeechProfile', 'recordVoiceSample'].includes(operationId);
   return new Blob([isVoice ? samplesToBytes(profileRecording('slt')) : new Uint8Array(16_000)], { type });
 }
 

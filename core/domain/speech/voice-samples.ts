@@ -5,8 +5,12 @@ import { OWNER } from '../conversations/corrections.ts';
 import { isId, newId } from '../ids.ts';
 import type { HeardVoice } from './voice-clusters.ts';
 
+/** Recordings of one person's voice; more say little that is new. */
+export const MAX_RECORDED = 5;
+
 /** A voice sample as shown to its owner, without the vector. */
-export interface ShownSample extends Pick<VoiceSample, 'id' | 'seconds' | 'conversationId' | 'createdAt'> {
+export interface ShownSample
+  extends Pick<VoiceSample, 'id' | 'seconds' | 'conversationId' | 'speakerId' | 'createdAt'> {
   /** Whether the present model made it: voices of two models are never compared. */
   isUsable: boolean;
 }
@@ -37,11 +41,8 @@ export function createVoiceSamples({
   async function list(userId: string, personId: string): Promise<ShownSample[]> {
     const space = speakers()?.id;
     const samples = await samplesIn(storage, userId, personId);
-    return samples.map(({ id, seconds, conversationId, createdAt, ...sample }) => ({
-      id,
-      seconds,
-      conversationId,
-      createdAt,
+    return samples.map(({ id, seconds, conversationId, speakerId, createdAt, ...sample }) => ({
+      ...{ id, seconds, conversationId, speakerId, createdAt },
       isUsable: sample.space === space,
     }));
   }
@@ -52,26 +53,36 @@ export function createVoiceSamples({
       throw new AppError('not_found', 'Voice sample not found');
   }
 
-  /** Stores the owner's recordings in place of earlier ones; samples from conversations stay. */
-  async function putRecorded(userId: string, space: string, heard: HeardVoice): Promise<void> {
+  /**
+   * Keeps a recorded voice beside what was learnt in conversations. The owner's replaces the one before; of other people
+   * there may be some. `not_found`, `conflict` where there are too many.
+   */
+  async function putRecorded(
+    userId: string,
+    personId: string,
+    space: string,
+    heard: HeardVoice,
+  ): Promise<void> {
+    const isOwner = personId === OWNER;
     const sample = {
-      id: newId(clock.now()),
-      userId,
-      personId: null,
-      space,
-      ...heard,
-      conversationId: null,
-      speakerId: null,
-      createdAt: clock.now(),
+      ...{ id: newId(clock.now()), userId, personId: isOwner ? null : personId, space, ...heard },
+      ...{ conversationId: null, speakerId: null, createdAt: clock.now() },
     };
-    await storage.transaction('put speech profile', async tx => {
-      for (const { id, conversationId } of await samplesIn(tx, userId, OWNER))
-        if (conversationId === null) await tx.voices.removeSample(userId, id);
+    await storage.transaction('put voice sample', async tx => {
+      const before = (await samplesIn(tx, userId, personId)).filter(isRecorded);
+      if (isOwner) for (const { id } of before) await tx.voices.removeSample(userId, id);
+      else if (before.length >= MAX_RECORDED) throw tooMany();
       await tx.voices.putSample(sample);
     });
   }
 
-  /** Deletes all samples of the owner's voice. Resolves to whether there were any. */
+  /** Checks before a recording is analysed whether it could be kept. `not_found`, `conflict`. */
+  async function checkRoom(userId: string, personId: string): Promise<void> {
+    const recorded = (await samplesIn(storage, userId, personId)).filter(isRecorded);
+    if (personId !== OWNER && recorded.length >= MAX_RECORDED) throw tooMany();
+  }
+
+  /** Forgets how the owner sounds. Resolves to whether anything was known. */
   async function forgetOwner(userId: string): Promise<boolean> {
     return storage.transaction('delete speech profile', async tx => {
       const samples = await samplesIn(tx, userId, OWNER);
@@ -80,7 +91,15 @@ export function createVoiceSamples({
     });
   }
 
-  return { list, remove, putRecorded, forgetOwner };
+  return { list, remove, putRecorded, checkRoom, forgetOwner };
+}
+
+function isRecorded({ conversationId }: VoiceSample): boolean {
+  return conversationId === null;
+}
+
+function tooMany(): AppError {
+  return new AppError('conflict', `At most ${MAX_RECORDED} recordings of a person's voice: delete one first`);
 }
 
 /** `not_found` where there is no such person. */

@@ -57,7 +57,6 @@ export function placeRoutes(places: Places): Route[] {
       method: 'get',
       id: 'listPlaces',
       path: LIST,
-      policy: 'search',
       summary: `List named places, and others where conversations happened, most conversations first. Counts the newest ${MAX_POSITIONS} with a position`,
       params: z.object({}),
       response: z.array(VisitedJson),

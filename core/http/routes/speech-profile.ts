@@ -1,13 +1,18 @@
 import { z } from 'zod';
 import { OWNER } from '../../domain/conversations/corrections.ts';
-import type { ShownSample, SpeechProfile, VoiceSamples } from '../../domain/speech/voice-samples.ts';
+import {
+  MAX_RECORDED,
+  type ShownSample,
+  type SpeechProfile,
+  type VoiceSamples,
+} from '../../domain/speech/voice-samples.ts';
 import type { SpeechProfiles } from '../../listen/recordings/speech-profile.ts';
 import { type Route, route } from '../route.ts';
 import { FILES, filesOf, RawAudio } from './audio-files.ts';
 
 const PROFILE = '/v1/users/speech-profile';
 const SAMPLES = '/v1/people/{person_id}/samples';
-const MiB = 1024 * 1024;
+const MAX_BYTES = 50 * 1024 * 1024;
 
 const SampleJson = z
   .object({
@@ -17,6 +22,7 @@ const SampleJson = z
       .string()
       .nullable()
       .describe('Conversation that it comes from; null: it was recorded for this purpose'),
+    speaker_id: z.int().nullable().describe('Speaker of that conversation'),
     is_usable: z
       .boolean()
       .describe('False: it was made by another speaker model, and the present one cannot use it'),
@@ -62,7 +68,7 @@ export function speechProfileRoutes(profiles: SpeechProfiles, samples: VoiceSamp
       policy: 'search',
       query: RawAudio,
       body: z.object({}),
-      upload: { field: FILES, maxBytes: 50 * MiB },
+      upload: { field: FILES, maxBytes: MAX_BYTES },
       response: ProfileJson,
       handle: async ({ principal: { user }, upload, query, signal }) =>
         toJson(await profiles.record(user.id, filesOf(upload, query), signal)),
@@ -92,6 +98,24 @@ export function speechProfileRoutes(profiles: SpeechProfiles, samples: VoiceSamp
     }),
     route({
       ...ofPerson,
+      method: 'post',
+      id: 'recordVoiceSample',
+      path: SAMPLES,
+      summary: `Upload a recording in which a person alone speaks for 8 s or more; only its voice print is stored, at most ${MAX_RECORDED} of a person`,
+      errors: ['not_found', 'conflict'],
+      policy: 'search',
+      params: z.object({ person_id: person }),
+      query: RawAudio,
+      body: z.object({}),
+      upload: { field: FILES, maxBytes: MAX_BYTES },
+      response: z.array(SampleJson),
+      async handle({ principal: { user }, params, upload, query, signal }) {
+        await profiles.recordPerson(user.id, params.person_id, filesOf(upload, query), signal);
+        return (await samples.list(user.id, params.person_id)).map(sampleJson);
+      },
+    }),
+    route({
+      ...ofPerson,
       method: 'delete',
       id: 'deleteVoiceSample',
       path: '/v1/voice-samples/{sample_id}',
@@ -114,6 +138,7 @@ function sampleJson({
   id,
   seconds,
   conversationId,
+  speakerId,
   isUsable,
   createdAt,
 }: ShownSample): z.input<typeof SampleJson> {
@@ -121,6 +146,7 @@ function sampleJson({
     id,
     seconds: rounded(seconds),
     conversation_id: conversationId,
+    speaker_id: speakerId,
     is_usable: isUsable,
     created_at: new Date(createdAt).toISOString(),
   };

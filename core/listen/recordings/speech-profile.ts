@@ -26,16 +26,16 @@ const LIMIT_MS = 5 * 60_000;
 const SLOTS = { running: 1, waiting: 16, waitingPerUser: 2 };
 
 const FLAWS: Readonly<Record<Flaw, string>> = {
-  too_short: `Too little speech: record at least ${LEAST_SPEECH_SECONDS} s in which you speak`,
+  too_short: `Too little speech: a recording needs at least ${LEAST_SPEECH_SECONDS} s of it`,
   too_quiet: 'Too quiet: come closer to the microphone',
   too_loud: 'Too loud: it is distorted; go away from the microphone',
   too_noisy: 'Too much noise: record where it is quiet',
-  several_voices: 'More than one voice: record yours alone',
+  several_voices: 'More than one voice: record one person alone',
 };
 
 export type SpeechProfiles = ReturnType<typeof createSpeechProfiles>;
 
-/** Voice print of the owner from recordings, which are checked and not stored. */
+/** Voices of the owner and of people: recorded for this, checked, and kept as a vector; of the recording nothing is kept. */
 export function createSpeechProfiles({
   voiceSamples,
   speechSettings,
@@ -60,14 +60,16 @@ export function createSpeechProfiles({
   }
 
   /**
-   * Replaces the recorded voice print of the owner. `invalid_request` with the issue if the recordings are not good enough,
-   * `unavailable` without a speaker model, `conflict` if the user has turned voices off, `rate_limited`.
+   * Takes recordings of a voice: the owner's in place of what was recorded before, a person's beside it.
+   * `invalid_request` with its issue where they are not good enough, `unavailable` where voices are not told apart
+   * here, `conflict` where the user has switched that off or there are too many, `not_found`, `rate_limited`.
    */
-  async function record(
+  async function recordPerson(
     userId: string,
+    personId: string,
     files: readonly AudioFile[],
     signal: AbortSignal,
-  ): Promise<SpeechProfile> {
+  ): Promise<void> {
     const model = speakers();
     if (!model)
       throw new AppError(
@@ -78,15 +80,15 @@ export function createSpeechProfiles({
       throw new AppError('conflict', 'You have switched voices off: set label_voices to true first');
     if (files.length === 0)
       throw invalid('There is no recording: send it as the field files, or as the body');
+    await voiceSamples.checkRoom(userId, personId);
     const leave = await slots.enter(userId, signal);
     try {
       const limit = { clock, limitMs: LIMIT_MS, what: 'speech profile' };
       const heard = await withinLimit(limit, signal, within => listen(model, files, within));
-      await voiceSamples.putRecorded(userId, model.id, heard);
+      await voiceSamples.putRecorded(userId, personId, model.id, heard);
     } finally {
       leave();
     }
-    return get(userId);
   }
 
   async function listen(
@@ -122,7 +124,7 @@ export function createSpeechProfiles({
     for (const file of files)
       for await (const samples of decoded(file, signal)) {
         left -= samples.length;
-        if (left < 0) throw invalid(`A recording of your voice has ${MAX_SECONDS} s at most`, 'too_long');
+        if (left < 0) throw invalid(`A recording of a voice has ${MAX_SECONDS} s at most`, 'too_long');
         meter.push(samples);
         yield samples;
       }
@@ -146,8 +148,13 @@ export function createSpeechProfiles({
 
   return {
     get,
-    record,
-    /** Deletes all samples of the owner's voice, recorded or from conversations. */
+    /** Takes recordings of the owner's voice, as `recordPerson` does. */
+    async record(userId: string, files: readonly AudioFile[], signal: AbortSignal): Promise<SpeechProfile> {
+      await recordPerson(userId, OWNER, files, signal);
+      return get(userId);
+    },
+    recordPerson,
+    /** Forgets how the owner sounds, recorded or learnt. */
     remove: (userId: string): Promise<boolean> => voiceSamples.forgetOwner(userId),
   };
 }

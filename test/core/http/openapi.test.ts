@@ -582,6 +582,14 @@ async function start(t: ExecutionContext) {
       { status: 200, path: await person() },
       { status: 404, path: UNKNOWN },
     ],
+    recordVoiceSample: [
+      {
+        status: 200,
+        path: await person(),
+        url: await serve({ speechProfiles: { ...rest.speechProfiles, recordPerson: async () => {} } }),
+      },
+      { status: 422, path: UNKNOWN, query: 'channels=3' },
+    ],
     deleteVoiceSample: [
       { status: 200, path: await voiceOf(rest) },
       { status: 404, path: UNKNOWN },

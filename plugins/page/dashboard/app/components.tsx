@@ -1,5 +1,11 @@
 import { signal } from '@preact/signals';
-import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from '@tanstack/virtual-core';
+import {
+  elementScroll,
+  observeElementOffset,
+  observeElementRect,
+  type VirtualItem,
+  Virtualizer,
+} from '@tanstack/virtual-core';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Segment } from './data.ts';
@@ -26,6 +32,7 @@ const PATHS = {
   back: 'M15 5l-7 7 7 7',
   forward: 'M9 5l7 7-7 7',
   people: 'M9 11a4 4 0 1 0 0-8 4 4 0 0 0 0 8M2 21c0-4 3-7 7-7s7 3 7 7M17 4a4 4 0 0 1 0 7M19 14c2 1 3 4 3 7',
+  places: 'M12 21c5-6 7-9 7-12a7 7 0 1 0-14 0c0 3 2 6 7 12M12 11.5a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5',
   goals: 'M6 21V4M6 4h12l-3 4 3 4H6',
   statistics: 'M4 20V10M10 20V4M16 20v-7M22 20H2',
   split: 'M12 3v6M12 21v-6M4 12h16M8 8l4-4 4 4M8 16l4 4 4-4',
@@ -280,6 +287,12 @@ export function Dialog({
 
 // ── long lists ──────────────────────────────────────────────────────────────────────────────────────────────────
 
+/** Position in a list, to which a page can return. */
+export interface ListPosition {
+  offset: number;
+  measured: VirtualItem[];
+}
+
 /** Renders only the rows that fit on the screen, however long the list is. The page's content scrolls. */
 export function VirtualList({
   count,
@@ -288,6 +301,8 @@ export function VirtualList({
   row,
   onRange,
   show = -1,
+  begin,
+  onLeave,
 }: {
   count: number;
   /** Height of a row in pixels, before it is measured. */
@@ -297,6 +312,10 @@ export function VirtualList({
   onRange?: (from: number, to: number) => void;
   /** Row to scroll to initially; -1: none. */
   show?: number;
+  /** Where to begin instead of at the top. */
+  begin?: ListPosition | undefined;
+  /** Called with the position at which the list is left. */
+  onLeave?: (position: ListPosition) => void;
 }) {
   const box = useRef<HTMLDivElement>(null);
   const [, redraw] = useState(0);
@@ -309,6 +328,8 @@ export function VirtualList({
     getItemKey: keyOf,
     overscan: 6,
     scrollMargin: box.current?.offsetTop ?? 0,
+    initialOffset: begin?.offset ?? 0,
+    initialMeasurementsCache: begin?.measured ?? [],
     scrollToFn: elementScroll,
     observeElementRect,
     observeElementOffset,
@@ -317,11 +338,20 @@ export function VirtualList({
   instance.current ??= new Virtualizer<HTMLElement, HTMLElement>(options);
   const virtualizer = instance.current;
   virtualizer.setOptions({ ...virtualizer.options, ...options });
-  useLayoutEffect(() => virtualizer._didMount(), []);
+  useLayoutEffect(() => {
+    const unmount = virtualizer._didMount();
+    return () => {
+      onLeave?.({ offset: virtualizer.scrollOffset ?? 0, measured: virtualizer.takeSnapshot() });
+      unmount();
+    };
+  }, []);
   useLayoutEffect(() => virtualizer._willUpdate());
   const items = virtualizer.getVirtualItems();
   const [first, last] = [items[0]?.index ?? 0, items.at(-1)?.index ?? 0];
   useEffect(() => onRange?.(first, last), [first, last, count]);
+  useEffect(() => {
+    if (begin) main()?.scrollTo(0, begin.offset); // after the router, which scrolls each page to its top
+  }, []);
   useEffect(() => {
     if (show >= 0) virtualizer.scrollToIndex(show, { align: 'center' });
   }, [show]);

@@ -178,8 +178,26 @@ export interface Person {
   created_at: string;
 }
 
+/** Place where conversations happened, or that has a name. */
+export interface Place {
+  /** Null: it has no name. */
+  id: string | null;
+  name: string | null;
+  address: string | null;
+  latitude: number;
+  longitude: number;
+  /** Metres. */
+  radius_m: number;
+  conversation_count: number;
+  last_at: string | null;
+}
+
 export interface VoiceSample {
   id: string;
+  /** Null: it was recorded for this purpose. */
+  conversation_id: string | null;
+  speaker_id: number | null;
+  is_usable: boolean;
   seconds: number;
   created_at: string;
 }

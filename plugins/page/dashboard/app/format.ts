@@ -1,3 +1,4 @@
+import type { Place } from './data.ts';
 import { language, t } from './texts.ts';
 
 const DAY_MS = 24 * 3600_000;
@@ -98,6 +99,40 @@ export function lineAddress(conversationId: string, segmentId: string | null | u
 /** Name of a category of conversations or memories; a category without a translation stays as it is. */
 export function categoryName(category: string): string {
   return t.value.categories[category] ?? t.value.memoryCategories[category] ?? category;
+}
+
+interface Point {
+  latitude: number;
+  longitude: number;
+}
+
+/** Digits of a coordinate for people: precise to some hundred metres. */
+const DEGREE_DIGITS = 3;
+
+/** `52.520, 13.405`. */
+function degrees({ latitude, longitude }: Point): string {
+  return `${latitude.toFixed(DEGREE_DIGITS)}, ${longitude.toFixed(DEGREE_DIGITS)}`;
+}
+
+/** What a place is called: its name, its address, or where it is. */
+export function placeName(place: Point & { name?: string | null; address: string | null }): string {
+  return place.name ?? place.address ?? degrees(place);
+}
+
+const METRES_PER_DEGREE = 111_195;
+
+/** The place with a name to which a point belongs. */
+export function namedPlace(places: readonly Place[], { latitude, longitude }: Point): Place | undefined {
+  return places.find(place => {
+    const north = latitude - place.latitude;
+    const east = (longitude - place.longitude) * Math.cos((place.latitude * Math.PI) / 180);
+    return place.name !== null && Math.hypot(north, east) * METRES_PER_DEGREE <= place.radius_m;
+  });
+}
+
+/** A point as the server expects it: `52.520008,13.404954`. */
+export function pointOf({ latitude, longitude }: Point): string {
+  return `${latitude},${longitude}`;
 }
 
 /** Kind of device or program that recorded a conversation. */

@@ -25,6 +25,7 @@ const PAGES: Readonly<Record<string, ComponentType & { preload?: () => Promise<u
   '/tasks': later(() => import('./pages/tasks.tsx').then(module => module.Tasks)),
   '/memories': later(() => import('./pages/memories.tsx').then(module => module.Memories)),
   '/people': later(() => import('./pages/people.tsx').then(module => module.People)),
+  '/places': later(() => import('./pages/places.tsx').then(module => module.Places)),
   '/goals': later(() => import('./pages/goals.tsx').then(module => module.Goals)),
   '/statistics': later(() => import('./pages/statistics.tsx').then(module => module.Statistics)),
   '/ask': later(() => import('./pages/ask.tsx').then(module => module.Ask)),
@@ -52,6 +53,7 @@ const PLACES: readonly Place[] = [
 ];
 const REST: readonly Place[] = [
   { path: '/people', name: 'people' },
+  { path: '/places', name: 'places' },
   { path: '/goals', name: 'goals' },
   { path: '/statistics', name: 'statistics' },
   { path: '/connections', name: 'connections' },

@@ -266,6 +266,22 @@ export const de: Texts = {
   unknownBrowser: 'Unbekannter Browser',
   signedInAs: name => `Angemeldet als ${name}`,
 
+  places: 'Orte',
+  placesText:
+    'Wo Gespräche stattfanden. Ein Gespräch hat einen Ort, wenn die App, die es gesendet hat, ihn kannte, oder wenn Sie einen auswählen.',
+  noPlaces: 'Noch keine Orte',
+  noPlacesText: 'Fügen Sie oben einen Ort hinzu, und wählen Sie ihn bei einem Gespräch aus.',
+  newPlace: 'Neuer Ort',
+  point: 'Breite, Länge',
+  pointHint: 'Wie Karten es kopieren, etwa 52.5200, 13.4050',
+  conversationsThere: count =>
+    count === 0 ? 'keine Gespräche' : count === 1 ? '1 Gespräch' : `${count} Gespräche`,
+  lastThere: day => `zuletzt am ${day}`,
+  onMap: 'Karte',
+  nameIt: 'Benennen',
+  place: 'Ort',
+  noPlace: 'Kein Ort',
+  choosePlace: 'Wo war das? Orte hinzufügen und benennen können Sie auf der Seite',
   people: 'Personen',
   peopleText:
     'Alle, deren Name in Transkripten erscheint. Benennen Sie Sprecher in einem Gespräch, oder fügen Sie hier jemanden hinzu.',
@@ -273,6 +289,9 @@ export const de: Texts = {
   noPeopleText: 'Tippen Sie in einem Transkript auf einen Sprecher, um ihn zu benennen.',
   voiceSamples: 'Stimmproben',
   noVoiceSamples: 'Noch keine Stimmproben',
+  recordedSample: 'Aufnahme',
+  unusableSample: 'Von einem anderen Sprechermodell: zurzeit wird sie nicht verwendet.',
+  sampleFile: name => `Eine Aufnahme von mindestens 8 s hochladen, in der nur ${name} spricht`,
   samePerson: name => `${name} ist dieselbe Person wie`,
   mergePeople: 'Zusammenführen',
   knownSince: when => `bekannt seit ${when}`,
@@ -561,6 +580,7 @@ export const de: Texts = {
   calendarDisconnect: 'Kalender trennen',
   goalSuggestions: 'In Gesprächen gehörter Fortschritt',
   anyPerson: 'Alle Personen',
+  anyPlace: 'Alle Orte',
   anySource: 'Alle Quellen',
   categories: {
     personal: 'Persönlich',

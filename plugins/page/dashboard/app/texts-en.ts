@@ -258,6 +258,22 @@ export const en = {
   unknownBrowser: 'Unknown browser',
   signedInAs: (name: string) => `Signed in as ${name}`,
 
+  places: 'Places',
+  placesText:
+    'Where conversations happened. A conversation has a place if the app that sent it knew one, or if you choose one for it.',
+  noPlaces: 'No places yet',
+  noPlacesText: 'Add a place above, and choose it for a conversation.',
+  newPlace: 'New place',
+  point: 'Latitude, longitude',
+  pointHint: 'As a map copies it, such as 52.5200, 13.4050',
+  conversationsThere: (count: number) =>
+    count === 0 ? 'no conversations' : count === 1 ? '1 conversation' : `${count} conversations`,
+  lastThere: (day: string) => `last on ${day}`,
+  onMap: 'Map',
+  nameIt: 'Give it a name',
+  place: 'Place',
+  noPlace: 'No place',
+  choosePlace: 'Where was it? Add places, and give them names, on the page',
   people: 'People',
   peopleText:
     'Everyone whose name appears in transcripts. Name a speaker in a conversation, or add somebody here.',
@@ -265,6 +281,9 @@ export const en = {
   noPeopleText: 'Tap a speaker in a transcript to name them.',
   voiceSamples: 'Voice samples',
   noVoiceSamples: 'No voice samples yet',
+  recordedSample: 'recording',
+  unusableSample: 'Made by another speaker model: it is not used at present.',
+  sampleFile: (name: string) => `Upload a recording of at least 8 s in which only ${name} speaks`,
   samePerson: (name: string) => `${name} is the same person as`,
   mergePeople: 'Merge',
   knownSince: (when: string) => `known since ${when}`,
@@ -545,6 +564,7 @@ export const en = {
   calendarDisconnect: 'Disconnect the calendar',
   goalSuggestions: 'Progress heard in conversations',
   anyPerson: 'Any person',
+  anyPlace: 'Any place',
   anySource: 'Any source',
   categories: {
     personal: 'Personal',

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
@@ -105,6 +106,32 @@ test('a recording unsuitable as a profile is rejected with the reason, and the p
   t.is((await ask(server, 'POST', PROFILE, broken)).body.detail[0]?.type, 'unsupported_media');
   t.is((await ask(server, 'POST', PROFILE, new FormData())).status, 422);
   t.true((await ask(server, 'GET', PROFILE)).body.has_profile);
+});
+
+test('a recording of a person is learnt beside others, and only of a person that exists', async t => {
+  const server = await open(t);
+  const { post } = await accountOf(server, 'owner');
+  const path = `/v1/people/${(await post('/v1/people', { name: 'Eve' })).id}/samples`;
+  const recorded = await ask(server, 'POST', path, form([profileRecording('slt')]));
+  t.is(recorded.status, 200, JSON.stringify(recorded.body));
+  t.like(recorded.body, [{ conversation_id: null, speaker_id: null, is_usable: true }]);
+  const client = await connectListen(server.url, server.key, { ...LIVE, source: 'omi' });
+  client.socket.send(samplesToBytes(joined(sentence('slt-1'), silence(4))));
+  const segments = client.until('segments', () => client.segments().some(each => each.person_id !== null));
+  await t.notThrowsAsync(segments, 'the voice has her name');
+  client.socket.close();
+
+  const several = await ask(server, 'POST', path, form([profileRecording('slt'), profileRecording('rms')]));
+  t.is(several.body.detail[0]?.type, 'several_voices');
+  const none = `/v1/people/${randomUUID()}/samples`;
+  t.is((await ask(server, 'POST', none, form([profileRecording('slt')]))).status, 404);
+  for (let number = 2; number <= 5; number += 1)
+    t.is((await ask(server, 'POST', path, form([profileRecording('slt')]))).status, 200);
+  const many = await ask(server, 'POST', path, form([profileRecording('slt')]));
+  t.is(many.status, 409);
+  t.is(many.body.detail as unknown, "At most 5 recordings of a person's voice: delete one first");
+  t.is(((await ask(server, 'GET', path)).body as unknown as unknown[]).length, 5);
+  t.false((await ask(server, 'GET', PROFILE)).body.has_profile, 'it is not the voice of the owner');
 });
 
 test('without a speaker model, or for a user who has turned voices off, no voice print is made', async t => {

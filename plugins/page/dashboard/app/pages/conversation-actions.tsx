@@ -2,9 +2,9 @@
 import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { Dialog, Icon, Show, say, sayError, useLoaded } from '../components.tsx';
-import type { Conversation, Folder, Mark, Template } from '../data.ts';
+import type { Conversation, Folder, Mark, Place, Template } from '../data.ts';
 import { download, FORMATS, type Format } from '../export.ts';
-import { dateTime } from '../format.ts';
+import { dateTime, placeName } from '../format.ts';
 import { api } from '../session.ts';
 import { t } from '../texts.ts';
 
@@ -14,7 +14,7 @@ interface Given {
   reload(): void;
 }
 
-type Open = 'summarise' | 'merge' | 'folder';
+type Open = 'summarise' | 'merge' | 'folder' | 'place';
 
 /** Closes the menu that contains a button. */
 function closeMenu(button: HTMLElement): void {
@@ -71,6 +71,7 @@ export function MoreMenu(given: Given) {
     ['summarise', t.value.summariseAgain],
     ['merge', t.value.mergeWith],
     ['folder', t.value.moveTo],
+    ['place', t.value.place],
   ];
   const close = () => setOpen(null);
   return (
@@ -98,6 +99,7 @@ export function MoreMenu(given: Given) {
       {open === 'summarise' && <SummariseDialog {...given} onClose={close} />}
       {open === 'merge' && <MergeDialog {...given} onClose={close} />}
       {open === 'folder' && <FolderDialog {...given} onClose={close} />}
+      {open === 'place' && <PlaceDialog {...given} onClose={close} />}
     </>
   );
 }
@@ -226,6 +228,47 @@ function FolderDialog({ found, set, onClose }: DialogGiven) {
               {t.value.noFolder}
             </button>
           </div>
+        )}
+      </Show>
+    </Dialog>
+  );
+}
+
+function PlaceDialog({ found, set, onClose }: DialogGiven) {
+  const places = useLoaded('places', () => api<Place[]>('GET', '/v1/places'));
+  async function choose(geolocation: Pick<Place, 'latitude' | 'longitude' | 'address'> | null) {
+    try {
+      const path = `/v1/dev/user/conversations/${found.id}`;
+      const edited = await api<Conversation>('PATCH', path, { geolocation });
+      set({ ...edited, transcript_segments: found.transcript_segments ?? [] });
+      onClose();
+    } catch (error) {
+      sayError(error);
+    }
+  }
+  return (
+    <Dialog title={t.value.place} onClose={onClose}>
+      <Show loaded={places}>
+        {all => (
+          <>
+            <p class="hint">
+              {t.value.choosePlace} <a href="/places">{t.value.places}</a>
+            </p>
+            <div class="choices">
+              {all.map(({ id, name, address, latitude, longitude }) => (
+                <button
+                  key={id ?? `${latitude},${longitude}`}
+                  type="button"
+                  onClick={() => choose({ latitude, longitude, address })}
+                >
+                  {placeName({ name, address, latitude, longitude })}
+                </button>
+              ))}
+              <button type="button" class="quiet" onClick={() => choose(null)}>
+                {t.value.noPlace}
+              </button>
+            </div>
+          </>
         )}
       </Show>
     </Dialog>

@@ -13,15 +13,25 @@ import {
   useLoaded,
   VirtualList,
 } from '../components.tsx';
-import type { Conversation as Found, KeptAudio, Mark, Person, Segment, Task } from '../data.ts';
+import type { Conversation as Found, KeptAudio, Mark, Person, Place, Segment, Task } from '../data.ts';
 import { Conflict, currentOf, TextDialog } from '../editing.tsx';
-import { categoryName, dateTime, lineAddress, minutes, position, sourceName } from '../format.ts';
+import {
+  categoryName,
+  dateTime,
+  lineAddress,
+  minutes,
+  namedPlace,
+  placeName,
+  position,
+  sourceName,
+} from '../format.ts';
 import { bySegment, loadMarks, MarkButton, MarkedLines } from '../marks.tsx';
 import { messageOf } from '../notices.tsx';
 import { PlayButton, usePlayback } from '../playback.tsx';
 import { ApiError, api, read } from '../session.ts';
 import { t } from '../texts.ts';
 import { ExportMenu, MoreMenu, useSplit } from './conversation-actions.tsx';
+import { lastListPath } from './conversations.tsx';
 import { Untranscribed } from './kept-audio.tsx';
 import { Photos } from './photos.tsx';
 import { TaskRow } from './tasks.tsx';
@@ -69,6 +79,10 @@ function Whole({ found, set, reload }: Shown) {
     'conversation',
   ]);
   const isAudible = audios.value?.some(({ has_text }) => has_text) ?? false;
+  const { geolocation: where } = found;
+  const places = useLoaded(String(where !== null), async () =>
+    where ? api<Place[]>('GET', '/v1/places') : [],
+  );
   const path = `/v1/dev/user/conversations/${id}`;
 
   async function change(changes: object): Promise<void> {
@@ -82,7 +96,7 @@ function Whole({ found, set, reload }: Shown) {
   }
 
   function remove(): void {
-    route('/conversations');
+    route(lastListPath());
     later(
       t.value.conversationDeleted,
       () => api('DELETE', path, undefined, { keepalive: true }),
@@ -99,13 +113,13 @@ function Whole({ found, set, reload }: Shown) {
     isNamedByFolder || structured.category === 'other' ? '' : categoryName(structured.category),
     found.folder_name ?? '',
     found.source === null ? '' : sourceName(found.source),
-    placeOf(found),
+    where && placeName({ ...where, name: namedPlace(places.value ?? [], where)?.name ?? null }),
   ];
   const title = structured.title || t.value.untitled;
   return (
     <Page
       title={title}
-      back={{ path: '/conversations', name: t.value.conversations }}
+      back={{ path: lastListPath(), name: t.value.conversations }}
       actions={
         <div class="actions">
           <button
@@ -184,15 +198,6 @@ function Whole({ found, set, reload }: Shown) {
       )}
     </Page>
   );
-}
-
-/** Digits of a coordinate in degrees: precise to some hundred metres. */
-const DEGREE_DIGITS = 3;
-
-function placeOf({ geolocation }: Found): string {
-  if (!geolocation) return '';
-  const { address, latitude, longitude } = geolocation;
-  return address ?? `${latitude.toFixed(DEGREE_DIGITS)}, ${longitude.toFixed(DEGREE_DIGITS)}`;
 }
 
 /** Known people among the speakers. */

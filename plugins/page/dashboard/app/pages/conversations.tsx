@@ -1,8 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { Empty, Icon, Page, useLoaded, VirtualList } from '../components.tsx';
-import type { Conversation, Folder, Person } from '../data.ts';
+import { useLocation } from 'preact-iso';
+import { Empty, Icon, type ListPosition, Page, useLoaded, VirtualList } from '../components.tsx';
+import type { Conversation, Folder, Person, Place } from '../data.ts';
 import { on } from '../feed.ts';
-import { categoryName, day, minutes, time } from '../format.ts';
+import { categoryName, day, minutes, placeName, pointOf, time } from '../format.ts';
 import { Failure, Skeleton } from '../notices.tsx';
 import { api, read } from '../session.ts';
 import { t } from '../texts.ts';
@@ -13,27 +14,68 @@ const PAGE_SIZE = 50;
 const KEPT = 3;
 const TYPING_MS = 200;
 
+/** Values of the address of the page; empty: not filtered. */
 interface Filter {
   query: string;
-  starred: boolean;
+  /** `true` or empty. */
+  starred: string;
   category: string;
   folder: string;
   person: string;
   source: string;
+  /** Latitude, longitude. */
+  place: string;
 }
 
-const NO_FILTER: Filter = { query: '', starred: false, category: '', folder: '', person: '', source: '' };
+const NO_FILTER: Filter = {
+  ...{ query: '', starred: '', category: '', folder: '', person: '', source: '', place: '' },
+};
+
+function filterOf(query: Readonly<Record<string, string>>): Filter {
+  const names = Object.keys(NO_FILTER) as (keyof Filter)[];
+  return { ...NO_FILTER, ...Object.fromEntries(names.map(name => [name, query[name] ?? ''])) };
+}
+
+/** Address of the list with this filter. */
+export function listPath(filter: Partial<Filter>): string {
+  const query = new URLSearchParams(Object.entries(filter).filter(([, value]) => value !== ''));
+  return `/conversations${query.size > 0 ? `?${query}` : ''}`;
+}
+
+/** The list as it was left, so that it can be returned to. */
+let left: { path: string; pages: Map<number, Conversation[]>; count: number; position: ListPosition } | null =
+  null;
+let newest = listPath({});
+
+/** Address of the list that was shown last. */
+export function lastListPath(): string {
+  return newest;
+}
 
 export function Conversations() {
-  const [filter, setFilter] = useState<Filter>(NO_FILTER);
-  const [typed, setTyped] = useState('');
+  const { query, route } = useLocation();
+  const filter = filterOf(query);
+  const path = listPath(filter);
+  newest = path;
+  const change = (changes: Partial<Filter>) => {
+    const current = filterOf(Object.fromEntries(new URLSearchParams(location.search)));
+    route(listPath({ ...current, ...changes }), true);
+  };
+  const [typed, setTyped] = useState(filter.query);
   useEffect(() => {
-    const timer = setTimeout(() => setFilter(before => ({ ...before, query: typed.trim() })), TYPING_MS);
+    const timer = setTimeout(
+      () => typed.trim() !== filter.query && change({ query: typed.trim() }),
+      TYPING_MS,
+    );
     return () => clearTimeout(timer);
   }, [typed]);
+  useEffect(() => {
+    if (filter.query === '') setTyped('');
+  }, [filter.query]);
   const [isImporting, setImporting] = useState(false);
   const people = useLoaded('people', () => api<Person[]>('GET', '/v1/people'));
   const folders = useLoaded('folders', () => api<Folder[]>('GET', '/v1/dev/user/folders'));
+  const places = useLoaded('places', () => api<Place[]>('GET', '/v1/places'));
   return (
     <Page
       title={t.value.conversations}
@@ -57,41 +99,54 @@ export function Conversations() {
             <button
               type="button"
               class="chip"
-              aria-pressed={filter.starred}
-              onClick={() => setFilter(before => ({ ...before, starred: !before.starred }))}
+              aria-pressed={filter.starred !== ''}
+              onClick={() => change({ starred: filter.starred === '' ? 'true' : '' })}
             >
-              <Icon name="star" filled={filter.starred} /> {t.value.starredOnly}
+              <Icon name="star" filled={filter.starred !== ''} /> {t.value.starredOnly}
             </button>
             <Choice
               label={t.value.anyFolder}
               value={filter.folder}
               options={folders.value?.map(({ id, name, icon }) => [id, `${icon} ${name}`]) ?? []}
-              onChange={folder => setFilter(before => ({ ...before, folder }))}
+              onChange={folder => change({ folder })}
             />
             <Choice
               label={t.value.anyCategory}
               value={filter.category}
               options={Object.entries(t.value.categories)}
-              onChange={category => setFilter(before => ({ ...before, category }))}
+              onChange={category => change({ category })}
             />
             <Choice
               label={t.value.anyPerson}
               value={filter.person}
               options={people.value?.map(({ id, name }) => [id, name]) ?? []}
-              onChange={person => setFilter(before => ({ ...before, person }))}
+              onChange={person => change({ person })}
+            />
+            <Choice
+              label={t.value.anyPlace}
+              value={filter.place}
+              options={placesWith(filter.place, places.value ?? [])}
+              onChange={place => change({ place })}
             />
             <Choice
               label={t.value.anySource}
               value={filter.source}
               options={Object.entries(t.value.sourceNames)}
-              onChange={source => setFilter(before => ({ ...before, source }))}
+              onChange={source => change({ source })}
             />
           </div>
         )}
       </search>
-      <List key={JSON.stringify(filter)} filter={filter} />
+      <List key={path} path={path} filter={filter} />
     </Page>
   );
+}
+
+/** Places to choose from; the chosen one is there even if nothing is known of it. */
+function placesWith(chosen: string, places: readonly Place[]): (readonly [string, string])[] {
+  const options = places.map(place => [pointOf(place), placeName(place)] as const);
+  const isKnown = chosen === '' || options.some(([point]) => point === chosen);
+  return isKnown ? options : [...options, [chosen, chosen]];
 }
 
 /** A filter, hidden if there is nothing to choose from. */
@@ -119,26 +174,31 @@ function Choice({
   );
 }
 
-function addressOf({ query, starred, category, folder, person, source }: Filter, page: number): string {
+function addressOf(
+  { query, starred, category, folder, person, source, place }: Filter,
+  page: number,
+): string {
   const offset = String(page * PAGE_SIZE);
   const parameters = new URLSearchParams({ limit: String(PAGE_SIZE), offset });
   if (query !== '') {
     parameters.set('query', query);
     return `/v1/dev/user/conversations/search?${parameters}`;
   }
-  if (starred) parameters.set('starred', 'true');
+  if (starred !== '') parameters.set('starred', 'true');
   if (category !== '') parameters.set('categories', category);
   if (folder !== '') parameters.set('folder_id', folder);
   if (person !== '') parameters.set('person_id', person);
   if (source !== '') parameters.set('source', source);
+  if (place !== '') parameters.set('near', place);
   return `/v1/dev/user/conversations?${parameters}`;
 }
 
 /** Loads pages as the user scrolls to them, and drops those far away. */
-function List({ filter }: { filter: Filter }) {
-  const pages = useRef(new Map<number, Conversation[]>());
+function List({ path, filter }: { path: string; filter: Filter }) {
+  const [before] = useState(left?.path === path ? left : null);
+  const pages = useRef(before?.pages ?? new Map<number, Conversation[]>());
   const loading = useRef(new Set<number>());
-  const [count, setCount] = useState<number | null>(null);
+  const [count, setCount] = useState<number | null>(before?.count ?? null);
   const [error, setError] = useState<unknown>(null);
   const [, redraw] = useState(0);
 
@@ -165,13 +225,15 @@ function List({ filter }: { filter: Filter }) {
   }
 
   useEffect(() => {
-    load(0);
+    left = null;
+    const loadAll = () => {
+      for (const page of new Set([0, ...pages.current.keys()])) load(page);
+    };
+    loadAll();
     let timer = 0;
     const again = () => {
       clearTimeout(timer);
-      timer = window.setTimeout(() => {
-        for (const page of new Set([0, ...pages.current.keys()])) load(page);
-      }, 250);
+      timer = window.setTimeout(loadAll, 250);
     };
     const stops = (['conversation', 'ready', 'back'] as const).map(kind => on(kind, again));
     return () => {
@@ -195,6 +257,10 @@ function List({ filter }: { filter: Filter }) {
       estimate={92}
       keyOf={index => at(index)?.id ?? index}
       onRange={show}
+      begin={before?.position}
+      onLeave={position => {
+        left = { path, pages: pages.current, count, position };
+      }}
       row={index => {
         const found = at(index);
         if (!found) return <div class="row skeleton" />;

@@ -1,11 +1,12 @@
 import { useState } from 'preact/hooks';
 import { Dialog, Empty, Icon, later, Page, Show, say, sayError, useLoaded } from '../components.tsx';
-import type { Person, VoiceSample } from '../data.ts';
+import type { Person } from '../data.ts';
 import { TextDialog } from '../editing.tsx';
 import { shortDate } from '../format.ts';
 import { api } from '../session.ts';
 import { t } from '../texts.ts';
 import { Assignments, OwnVoice } from './own-voice.tsx';
+import { VoiceSamples } from './voice-samples.tsx';
 
 const PATH = '/v1/people';
 const MAX_NAME = 200;
@@ -128,7 +129,6 @@ function PersonRow({ person, all, reload }: RowGiven) {
 /** Voice samples of a person, and suggestions of people who may be the same. */
 function PersonDialog({ person, all, reload, onClose }: RowGiven & { onClose: () => void }) {
   const path = `${PATH}/${person.id}`;
-  const samples = useLoaded(person.id, () => api<VoiceSample[]>('GET', `${path}/samples`));
   const others = all.filter(({ id }) => id !== person.id);
   async function merge(event: SubmitEvent) {
     event.preventDefault();
@@ -144,27 +144,7 @@ function PersonDialog({ person, all, reload, onClose }: RowGiven & { onClose: ()
   }
   return (
     <Dialog title={person.name} onClose={onClose}>
-      <h3 class="section">{t.value.voiceSamples}</h3>
-      <Show loaded={samples}>
-        {found => (
-          <ul class="versions">
-            {found.length === 0 && <li class="faint">{t.value.noVoiceSamples}</li>}
-            {found.map(({ id, seconds, created_at }) => (
-              <li key={id}>
-                {`${shortDate(created_at)} · ${Math.round(seconds)} s`}
-                <button
-                  type="button"
-                  class="quiet danger"
-                  aria-label={`${t.value.remove}: ${shortDate(created_at)}`}
-                  onClick={() => api('DELETE', `/v1/voice-samples/${id}`).then(samples.reload, sayError)}
-                >
-                  {t.value.remove}
-                </button>
-              </li>
-            ))}
-          </ul>
-        )}
-      </Show>
+      <VoiceSamples person={person} />
       {others.length > 0 && (
         <form onSubmit={merge}>
           <label>
