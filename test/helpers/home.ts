@@ -8,6 +8,7 @@ interface Talk {
   /** How long ago the conversation began. */
   minutesAgo: number;
   said: readonly (readonly [speaker: number, text: string])[];
+  where?: { latitude: number; longitude: number; address?: string };
 }
 
 const TALKS: readonly Talk[] = [
@@ -25,6 +26,7 @@ const TALKS: readonly Talk[] = [
   },
   {
     minutesAgo: 60 * 5,
+    where: { latitude: 53.5503, longitude: 10.0006, address: 'Alter Wall 12, Hamburg' },
     said: [
       [0, 'So for the release we still miss the figures from the field test.'],
       [2, 'Mara has them. Battery life went from nine to eleven hours with the new firmware.'],
@@ -52,6 +54,7 @@ const TALKS: readonly Talk[] = [
   },
   {
     minutesAgo: 60 * 52,
+    where: { latitude: 53.5601, longitude: 9.9731 },
     said: [
       [0, 'The choir rehearses for the concert on Sunday, we still look for a second tenor.'],
       [2, 'Ask Tom, he used to sing. I can give you his number.'],
@@ -70,7 +73,7 @@ const MEMORIES = [
 
 export async function fillHome(server: TestServer): Promise<void> {
   const { post } = await accountOf(server, 'owner');
-  for (const { minutesAgo, said } of TALKS.toReversed()) {
+  for (const { minutesAgo, said, where } of TALKS.toReversed()) {
     let at = 0;
     const transcript_segments = said.map(([speaker, text]) => {
       const start = at;
@@ -80,8 +83,10 @@ export async function fillHome(server: TestServer): Promise<void> {
     const started_at = new Date(Date.now() - minutesAgo * MINUTE).toISOString();
     await post('/v1/dev/user/conversations/from-segments', {
       ...{ transcript_segments, started_at, source: 'omi', language: 'en' },
+      ...(where && { geolocation: where }),
     });
   }
+  await post('/v1/places', { name: 'Allotment', latitude: 53.5872, longitude: 10.0443 });
   for (const content of MEMORIES) await post('/v1/dev/user/memories', { content, category: 'core' });
   const inHours = (hours: number) => new Date(Date.now() + hours * 60 * MINUTE).toISOString();
   await post('/v1/dev/user/action-items', { description: 'Renew the library card', due_at: inHours(20) });

@@ -28,7 +28,7 @@ const into = resolve(folder ?? join(ROOT, 'dist', 'screenshots'));
 const SHOWN = ['now-phone-light', 'conversation-phone-light', 'answer-phone-dark'];
 const PAGES = [
   ...['conversations', 'tasks', 'memories', 'ask', 'more', 'connections', 'notifications', 'settings'],
-  ...['system', 'people', 'goals', 'statistics'],
+  ...['system', 'people', 'places', 'goals', 'statistics'],
 ];
 const SAID = [
   'Welcome back. How was the train?',

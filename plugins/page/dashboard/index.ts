@@ -11,6 +11,7 @@ const VIEWS = [
   'tasks',
   'memories',
   'people',
+  'places',
   'goals',
   'statistics',
   'ask',
@@ -29,7 +30,7 @@ export default {
   title: 'Web page to read, search and correct what was said',
   setup({ error }) {
     if (!existsSync(join(BUILT, 'index.html')))
-      throw error('config_error', 'The dashboard is not built: run `npm run build:dashboard`');
+      throw error('config_error', 'The dashboard is not built; build it: npm run build:dashboard');
     return { page: { path: '/', directory: BUILT, views: VIEWS, immutable: 'assets' } };
   },
 } satisfies Plugin;

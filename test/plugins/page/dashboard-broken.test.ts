@@ -43,6 +43,7 @@ const PAGES = [
   { path: '/ask', empty: 'Ask what was said', full: '.empty' },
   { path: '/more', empty: 'Statistics', full: '.menu a' },
   { path: '/people', empty: 'Nobody is known yet', full: '.list .row' },
+  { path: '/places', empty: 'No places yet', full: '.list .row' },
   { path: '/goals', empty: 'No goals yet', full: '.goal' },
   { path: '/statistics', empty: 'Nothing was said', full: '.share' },
   { path: '/connections', empty: 'There are no webhooks.', full: '.plain code' },
@@ -417,6 +418,9 @@ const WRITTEN: readonly { path: string; open?: readonly string[]; what: string; 
   { path: '/tasks', what: 'task', at: '.task .row-body' },
   { path: '/memories', what: 'memory', at: '.row-body' },
   { path: '/people', what: 'person', at: '.row strong' },
+  { path: '/places', what: 'place', at: '.row strong' },
+  { path: '/places', what: 'address', at: '.row-meta' },
+  { path: '/conversations', what: 'place', at: '.filters option' },
   { path: '/goals', what: 'goal', at: '.goal strong' },
   { path: '/goals', what: 'outcome and unit', at: '.goal span' },
   { path: '/statistics', what: 'person', at: '.share strong' },
@@ -451,7 +455,11 @@ async function writeMarkup(): Promise<{ id: string; photographed: string }> {
   const person = await post('/v1/people', { name: SHORT });
   await post(`/v1/conversations/${id}/speakers/1`, { person_id: person.id });
   const folder = await post('/v1/folders', { name: SHORT });
-  await send('PATCH', `/v1/dev/user/conversations/${id}`, { title: MARKUP, folder_id: folder.id });
+  const point = { latitude: 52.52, longitude: 13.405 };
+  await post('/v1/places', { name: SHORT, ...point });
+  await send('PATCH', `/v1/dev/user/conversations/${id}`, {
+    ...{ title: MARKUP, folder_id: folder.id, geolocation: { ...point, address: SHORT } },
+  });
   await post('/v1/summary-templates', { name: SHORT, instructions: MARKUP });
   await post('/v1/dev/user/memories', { content: MARKUP, category: 'other' });
   await post('/v1/dev/user/action-items', { description: MARKUP, due_at: new Date().toISOString() });

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import type { Browser, Page, WebSocketRoute } from 'playwright-core';
+import type { Browser, Locator, Page, WebSocketRoute } from 'playwright-core';
 import { buildDashboard } from '../../../config/setup/dashboard.mjs';
 import { accountOf } from '../../helpers/accounts.ts';
 import {
@@ -29,11 +29,13 @@ const ROOT = join(import.meta.dirname, '../../..');
 const RECORDING = join(ROOT, 'bridge/simulator/recording.wav');
 const PATHS = [
   ...['/', '/conversations', '/tasks', '/memories', '/ask', '/more', '/connections', '/notifications'],
-  ...['/people', '/goals', '/statistics'],
+  ...['/people', '/places', '/goals', '/statistics'],
   ...['/settings', '/system', '/conversations/unknown'],
 ];
 /** Pages checked for accessibility on a phone too; the others have the same components. */
 const ON_PHONE = ['/', '/conversations', '/tasks', '/more', '/settings'];
+/** More than any page has places for the focus. */
+const MAX_PRESSES = 150;
 /** Generous, as a browser beside other work is slow. */
 const ROUTES_MS = 240_000;
 
@@ -85,28 +87,33 @@ async function open(t: ExecutionContext, viewport: { width: number; height: numb
 
 testInBrowser('the first-start link leads to a password, and from there to live words', async t => {
   const { page, finish } = await open(t, PHONE);
+  let clicks = 0;
+  const click = async (target: Locator) => {
+    clicks += 1;
+    await target.click();
+  };
   const begun = performance.now();
   await page.goto((await server.app.welcomeUrl()) ?? '');
   await page.getByLabel('Password').fill(PASSWORD);
   t.deepEqual(await inaccessible(page), []);
-  await page.getByRole('button', { name: 'Begin' }).click();
+  await click(page.getByRole('button', { name: 'Begin' }));
   await page.getByText('No wearable is connected').waitFor();
   t.is(new URL(page.url()).pathname, '/');
 
   const steps = page.locator('.first-steps');
   await steps.getByText('ready', { exact: true }).waitFor();
-  await steps.getByRole('button', { name: /^Download the model/ }).click();
+  await click(steps.getByRole('button', { name: /^Download the model/ }));
   await steps.locator('progress').waitFor();
   t.deepEqual(await inaccessible(page), []);
   modelFiles.goOn();
   await steps.locator('progress').waitFor({ state: 'detached' });
-  await steps.getByRole('button', { name: 'Play the simulated pendant' }).click();
+  await click(steps.getByRole('button', { name: 'Play the simulated pendant' }));
   await page
     .locator('.words p', { hasText: /\d+ tenths/ })
     .first()
     .waitFor();
   const tookMs = performance.now() - begun;
-  t.log(`${Math.round(tookMs)} ms from the link to the first words`);
+  t.log(`from the link to the first words: ${clicks} clicks, ${Math.round(tookMs)} ms`);
   t.true((await page.locator('.live-card .status.on').count()) === 1);
   t.is(await page.locator('.chip.live').count(), 1);
   await page.getByRole('button', { name: 'End conversation now' }).first().click();
@@ -123,6 +130,86 @@ testInBrowser('the first-start link leads to a password, and from there to live 
   await page.locator('.log li', { hasText: 'first account made' }).waitFor();
   t.is(await page.locator('table', { hasText: 'Account' }).getByText('owner').count(), 1);
   t.deepEqual(await inaccessible(page), []);
+  await finish();
+});
+
+/** Presses Tab until the element has the focus, which must be visible, as somebody without a mouse does. */
+async function tabTo(page: Page, target: Locator, key: 'Tab' | 'Shift+Tab' = 'Tab'): Promise<void> {
+  await target.waitFor();
+  for (let presses = 0; presses < MAX_PRESSES; presses += 1) {
+    await page.keyboard.press(key);
+    if (!(await target.evaluate('element => element === document.activeElement'))) continue;
+    const isVisible = await target.evaluate(`element => {
+      const { top, bottom } = element.getBoundingClientRect();
+      const { outlineStyle, outlineWidth } = getComputedStyle(element);
+      return outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2 && bottom > 0 && top < innerHeight;
+    }`);
+    if (!isVisible) throw new Error(`the focus on ${target} cannot be seen`);
+    return;
+  }
+  throw new Error(`${target} was not reached in ${MAX_PRESSES} presses of ${key}`);
+}
+
+testInBrowser('everything is done with the keyboard alone, and the focus is always visible', async t => {
+  await server.app.commands['user.password']({ user: 'owner', password: PASSWORD });
+  const { post, get } = await accountOf(server, 'owner');
+  const lines = Array.from({ length: 30 }, (_, index) => `The kiln is lit, number ${index}.`);
+  const transcript_segments = lines.map((text, index) => ({ text, start: index * 5, end: index * 5 + 4 }));
+  const { id } = await post('/v1/dev/user/conversations/from-segments', { transcript_segments });
+  await eventually(async () => (await get(`/v1/dev/user/conversations/${id}`)).status === 'completed');
+  for (const description of ['Fire the kiln', 'Sweep the kiln'])
+    await post('/v1/dev/user/action-items', { description });
+  const { page, finish } = await open(t, DESK);
+  const { keyboard } = page;
+  const press = async (target: Locator, key = 'Enter') => {
+    await tabTo(page, target);
+    await keyboard.press(key);
+  };
+
+  await page.goto(`${server.url}/`);
+  await tabTo(page, page.getByLabel('Name'));
+  await keyboard.type('owner');
+  await tabTo(page, page.getByLabel('Password'));
+  await keyboard.type(PASSWORD);
+  await keyboard.press('Enter');
+  const side = page.locator('nav.side');
+  await press(side.getByRole('link', { name: 'Conversations' }));
+  await press(page.locator(`.virtual a.row[href="/conversations/${id}"]`));
+  await page.locator('.segment').first().waitFor();
+  await keyboard.press('PageDown');
+  await eventually(
+    async () => Number(await page.evaluate("document.getElementById('main').scrollTop")) > 100,
+  );
+  await keyboard.press('Home');
+
+  const dialog = page.locator('dialog');
+  const edit = page.getByRole('button', { name: 'Edit text: 0:05' });
+  await press(edit);
+  await tabTo(page, dialog.getByLabel('Text'));
+  await keyboard.press('Control+A');
+  await keyboard.type('The kiln is cold.');
+  await press(dialog.getByRole('button', { name: 'Save' }));
+  await page.locator('.segment p', { hasText: 'The kiln is cold.' }).waitFor();
+  t.true(await edit.evaluate('element => element === document.activeElement'), 'the focus is back');
+
+  await press(page.locator('.segment').nth(2).locator('.speaker'));
+  await tabTo(page, dialog.getByLabel('Somebody new'));
+  await keyboard.type('Potter');
+  await keyboard.press('Enter');
+  await page.locator('.segment .speaker', { hasText: 'Potter' }).first().waitFor();
+
+  const tasks = side.getByRole('link', { name: 'Tasks' });
+  await tabTo(page, tasks, 'Shift+Tab');
+  await keyboard.press('Enter');
+  await press(page.getByLabel('Mark as done: Fire the kiln'), 'Space');
+  await page.locator('.task', { hasText: 'Fire the kiln' }).waitFor({ state: 'detached' });
+  await press(page.getByRole('button', { name: 'Edit: Sweep the kiln' }));
+  await press(dialog.getByRole('button', { name: 'Delete' }));
+  const undo = page.getByRole('button', { name: 'Undo' });
+  await undo.waitFor();
+  await eventually(() => undo.evaluate('element => element === document.activeElement'));
+  await keyboard.press('Enter');
+  await page.locator('.task', { hasText: 'Sweep the kiln' }).waitFor();
   await finish();
 });
 

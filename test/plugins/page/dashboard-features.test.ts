@@ -18,9 +18,10 @@ import {
 } from '../../helpers/browser.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { connectListen } from '../../helpers/listen-client.ts';
-import { buildServer, countingStt, type TestServer } from '../../helpers/services.ts';
-import { join as joined, silence, speech } from '../../helpers/sound.ts';
+import { buildServer, countingStt, openServer, type TestServer } from '../../helpers/services.ts';
+import { join as joined, type Sound, silence, speech } from '../../helpers/sound.ts';
 import { storageContext } from '../../helpers/storage.ts';
+import { profileRecording, voiceModelOptions } from '../../helpers/voices.ts';
 
 /** `dashboard-browser.test.ts` fails if Chromium is missing where it is required. */
 const testInBrowser = findChromium() === null ? test.skip : test.serial;
@@ -300,6 +301,157 @@ testInBrowser('a conversation shows its place and the known people who spoke', a
   await page.locator('.meta', { hasText: '53.550, 10.001' }).waitFor();
   t.is(await people.count(), 0);
   await finish();
+});
+
+testInBrowser('places are named, filter conversations, and are chosen for one', async t => {
+  const { post, get } = await accountOf(server, 'owner');
+  const where = { latitude: 60.1699, longitude: 24.9384, address: 'Mannerheimintie 13' };
+  const talk = async (text: string, more: object = {}) =>
+    post(`${CONVERSATIONS}/from-segments`, { transcript_segments: [{ text, start: 0, end: 2 }], ...more });
+  const { id } = await talk('The tram to the harbour is late', { geolocation: where });
+  const { id: placeless } = await talk('The sauna is hot at six');
+  await eventually(async () => (await get(`${CONVERSATIONS}/${placeless}`)).status === 'completed');
+  await eventually(async () => (await get(`${CONVERSATIONS}/${id}`)).status === 'completed');
+
+  const { page, finish } = await open(t, PHONE, '/places');
+  const row = page.locator('.row', { hasText: 'Mannerheimintie 13' });
+  await row.getByText('1 conversation', { exact: true }).waitFor();
+  t.regex(
+    (await row.getByRole('link', { name: 'Map' }).getAttribute('href')) ?? '',
+    /^https:\/\/www\.openstreetmap\.org\/\?mlat=60\.1699&mlon=24\.9384/,
+  );
+  await row.getByRole('button', { name: 'Give it a name: Mannerheimintie 13' }).click();
+  await page.locator('dialog').getByLabel('Name').fill('Library');
+  await page.locator('dialog').getByRole('button', { name: 'Save' }).click();
+  await page.locator('.row strong', { hasText: 'Library' }).waitFor();
+  await page.getByLabel('New place').fill('Sauna');
+  await page.getByLabel('Latitude, longitude').fill('61.4978, 23.7610');
+  await page.getByRole('button', { name: 'Add', exact: true }).click();
+  const sauna = page.locator('.row', { hasText: 'Sauna' });
+  await sauna.getByText('no conversations').waitFor();
+  t.deepEqual(await inaccessible(page), []);
+
+  await row.getByRole('link', { name: '1 conversation' }).click();
+  await page.locator('.virtual a.row', { hasText: /tram/i }).waitFor();
+  t.is(await page.locator('.virtual a.row').count(), 1);
+  const filter = page.getByLabel('Any place');
+  t.is(await filter.locator('option:checked').textContent(), 'Library');
+  await page.locator('.virtual a.row').click();
+  await page.locator('.meta', { hasText: 'Library' }).waitFor();
+
+  await page.goto(`${server.url}/conversations/${placeless}`);
+  await page.locator('summary[aria-label=More]').click();
+  await page.getByRole('button', { name: 'Place' }).click();
+  await page.locator('dialog').getByRole('button', { name: 'Sauna' }).click();
+  await page.locator('.meta', { hasText: 'Sauna' }).waitFor();
+  await page.goto(`${server.url}/places`);
+  await sauna.getByText('1 conversation', { exact: true }).waitFor();
+  await sauna.getByRole('button', { name: 'Delete: Sauna' }).click();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await sauna.waitFor();
+  await finish();
+});
+
+testInBrowser('back from a conversation, the list has its filter and its position', async t => {
+  const { post, get } = await accountOf(server, 'owner');
+  const { id: person } = await post('/v1/people', { name: 'Signe' });
+  const many = 60;
+  for (let number = 0; number < many; number += 1) {
+    const said = `Signe tells ${number}. ${'It was a long way. '.repeat(number % 5)}`;
+    const segments = [{ text: said, start: 0, end: 2, person_id: person }];
+    const started_at = new Date(Date.UTC(2024, 0, 1 + number)).toISOString();
+    await post(`${CONVERSATIONS}/from-segments`, { transcript_segments: segments, started_at });
+  }
+  await eventually(async () => {
+    const found = await get(`${CONVERSATIONS}?person_id=${person}&limit=100`);
+    return (found as unknown as unknown[]).length === many;
+  });
+  const { page, finish } = await open(t, PHONE, '/conversations');
+  await page.getByLabel('Any person').selectOption({ label: 'Signe' });
+  const rows = page.locator('.virtual a.row', { hasText: 'Signe tells' });
+  await rows.first().waitFor();
+  const top = () => page.evaluate("document.getElementById('main').scrollTop").then(Number);
+  for (let step = 0; step < 12; step += 1) {
+    await page.evaluate("document.getElementById('main').scrollBy(0, 400)");
+    await rows.first().waitFor();
+  }
+  const scrolled = await top();
+  t.true(scrolled > 3000, String(scrolled));
+  const inView = () =>
+    page.evaluate(`[...document.querySelectorAll('.virtual a.row')]
+      .filter(row => row.getBoundingClientRect().top > 100)[0].getAttribute('href')`);
+  const shown = String(await inView());
+  for (const back of ['link', 'browser'] as const) {
+    await page.locator(`.virtual a.row[href="${shown}"]`).click();
+    await page.locator('.segment').first().waitFor();
+    if (back === 'link') await page.getByRole('link', { name: 'Conversations' }).first().click();
+    else await page.goBack();
+    await page.locator(`.virtual a.row[href="${shown}"]`).waitFor();
+    t.is(await page.getByLabel('Any person').locator('option:checked').textContent(), 'Signe', back);
+    await eventually(async () => Math.abs((await top()) - scrolled) < 5);
+    t.is(String(await inView()), shown, back);
+  }
+  await page.reload();
+  await rows.first().waitFor();
+  t.is(await page.getByLabel('Any person').locator('option:checked').textContent(), 'Signe');
+  await page.getByLabel('Any person').selectOption('');
+  t.is(new URL(page.url()).search, '');
+  await finish();
+});
+
+testInBrowser('a recording of a person becomes a voice sample, or is refused with the reason', async t => {
+  t.timeout(600_000);
+  const { stt, plugins } = countingStt();
+  const speakers = { 'sherpa-speakers': await voiceModelOptions(t) };
+  const listening = await openServer(t, {
+    ...{ stt, speakers: ['sherpa-speakers'], plugins: { ...plugins, ...speakers } },
+  });
+  await listening.app.commands['user.password']({ user: 'owner', password: PASSWORD });
+  const { post, get, send } = await accountOf(listening, 'owner');
+  await send('PATCH', '/v1/users/speech-settings', { keep_audio_days: 7 });
+  const { id: signe } = await post('/v1/people', { name: 'Signe' });
+  const query = { codec: 'pcm16', sample_rate: 16_000, source: 'omi' };
+  const device = await connectListen(listening.url, listening.key, query);
+  device.socket.send(samplesToBytes(joined(profileRecording('rms'), silence(2))));
+  const { conversation_id: id } = await device.until('conversation_session');
+  await device.until('segments', () => device.segments().length > 0);
+  device.socket.close();
+  await device.closed;
+  await eventually(async () => {
+    await post(`/v1/conversations/${id}/speakers/${device.segments()[0]?.speaker_id}`, { person_id: signe });
+    return ((await get(`/v1/people/${signe}/samples`)) as unknown as unknown[]).length === 1;
+  });
+
+  const { page, complaints } = await openPage(browser, PHONE);
+  page.setDefaultTimeout(PATIENCE_MS);
+  await signIn(page, listening, '/people');
+  await page.getByRole('button', { name: 'Details: Signe' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Signe' });
+  const samples = dialog.locator('.versions li');
+  await samples.getByRole('link', { name: 'From a conversation' }).waitFor();
+  await samples.getByRole('button', { name: /^Listen: / }).click();
+  await dialog.locator('.player audio').waitFor();
+  t.deepEqual(await inaccessible(page), []);
+
+  const wav = (sound: Sound) => ({
+    ...{ name: 'signe.wav', mimeType: 'audio/wav' },
+    buffer: Buffer.from(encodeWav(sound)),
+  });
+  const file = dialog.getByLabel('Upload a recording of at least 8 s in which only Signe speaks');
+  await file.setInputFiles(wav(silence(12)));
+  await dialog.locator('.problem', { hasText: 'Too quiet' }).waitFor();
+  complaints.length = 0; // the refusal
+  await file.setInputFiles(wav(profileRecording('slt')));
+  await samples.filter({ hasText: 'recording' }).waitFor();
+  t.is(await dialog.locator('.problem').textContent(), '');
+  await samples
+    .filter({ hasText: 'recording' })
+    .getByRole('button', { name: /^Delete/ })
+    .click();
+  await samples.filter({ hasText: 'recording' }).waitFor({ state: 'detached' });
+  t.is(await samples.count(), 1);
+  t.deepEqual(complaints, []);
+  await page.context().close();
 });
 
 testInBrowser('devices that are signed in are listed, and signed out from another one', async t => {

@@ -239,6 +239,11 @@ export function Toasts() {
   useEffect(() => {
     box.current?.hidePopover?.(); // older browsers lack it
     box.current?.showPopover?.();
+    // whoever deleted with the keyboard has lost the focus with what was deleted
+    const isLost = [document.body, document.getElementById('main')].includes(
+      document.activeElement as HTMLElement,
+    );
+    if (isLost) box.current?.querySelector('button')?.focus();
   }, [shown, isWaiting]);
   return (
     <div ref={box} class="toasts" popover="manual" role="status" aria-live="polite">
@@ -270,7 +275,11 @@ export function Dialog({
 }) {
   const ref = useRef<HTMLDialogElement>(null);
   useEffect(() => {
+    const opener = document.activeElement;
     ref.current?.showModal();
+    return () => {
+      if (opener instanceof HTMLElement) opener.focus(); // the browser does so only for a dialog that stays in the page
+    };
   }, []);
   return (
     <dialog ref={ref} onClose={onClose} aria-label={title}>

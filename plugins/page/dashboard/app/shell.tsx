@@ -93,7 +93,7 @@ export function Shell({ path }: { path: string }) {
           </p>
         )}
         <ErrorBoundary onError={error => console.warn(error)}>
-          <Router onRouteChange={() => document.getElementById('main')?.scrollTo(0, 0)}>
+          <Router onRouteChange={beginPage}>
             {Object.entries(PAGES).map(([path, component]) => (
               <Route key={path} path={path} component={component} />
             ))}
@@ -104,6 +104,13 @@ export function Shell({ path }: { path: string }) {
       <Toasts />
     </div>
   );
+}
+
+/** Scrolls to the top, and moves the focus from the link that was followed into the page. */
+function beginPage(): void {
+  const main = document.getElementById('main');
+  main?.scrollTo(0, 0);
+  main?.focus({ preventScroll: true });
 }
 
 function Links({ places, path }: { places: readonly Place[]; path: string }) {
