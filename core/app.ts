@@ -1,5 +1,4 @@
 import 'reflect-metadata';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type InjectionToken, instanceCachingFactory, container as rootContainer } from 'tsyringe';
 import type { LoadedConfig } from '../config/load.ts';
@@ -48,6 +47,7 @@ import {
   orphanedAudioOf,
   type ServerState,
   type Services,
+  spoolOf,
 } from './services.ts';
 import { type Catalogue, readCatalogue } from './system/models.ts';
 
@@ -240,10 +240,10 @@ async function takeUpJobs({ config, clock, log, storage, users }: Services): Pro
 
 /** Opens the spool, together with the orphaned audio whose streams the database knows by now. */
 async function openAudio(
-  { config, clock, logOf, metrics, conversations }: Services,
+  { config, clock, logOf, metrics, conversations, live }: Services,
   orphaned: OrphanedAudio,
 ) {
-  const dir = join(config.dataDir, 'audio');
+  const dir = spoolOf(config);
   const disk = await openDisk(dir);
   await orphaned.takeBack(dir, async ({ userId, id }) => {
     const stream = await conversations.stream(userId, id);
@@ -251,6 +251,7 @@ async function openAudio(
   });
   const spool = await openSpool({ disk, clock, log: logOf('spool'), limits: config.listen.spool, metrics });
   metrics.watchSpool(() => spool.counts);
+  live.spool = spool;
   return spool;
 }
 

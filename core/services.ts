@@ -87,18 +87,20 @@ import { createFinalPass, removeFinalPass } from './listen/recogniser/final-pass
 import type { NamedProvider } from './listen/recogniser/providers.ts';
 import { createQuarantine, quarantinedBefore, removeQuarantined } from './listen/recogniser/quarantine.ts';
 import { createRecogniser } from './listen/recogniser/recogniser.ts';
+import { createHeldAudio } from './listen/recordings/held-audio.ts';
 import { encodeOpusFile, loadOgg } from './listen/recordings/opus-file.ts';
 import { createRecordingFiles } from './listen/recordings/recording-files.ts';
 import { createSpeechProfiles } from './listen/recordings/speech-profile.ts';
 import { createTranscribeRecording } from './listen/recordings/transcribe-recording.ts';
 import { createVoiceMessages } from './listen/recordings/voice-messages.ts';
 import { createListen } from './listen/socket.ts';
+import { keepingFiles, openDisk } from './listen/spool/disk.ts';
 import {
   createOrphanedAudio,
   type OrphanedAudio,
   removeOrphanedAudio,
 } from './listen/spool/orphaned-audio.ts';
-import type { Spool } from './listen/spool/spool.ts';
+import { openSpool, type Spool } from './listen/spool/spool.ts';
 import { createDescribe } from './pipeline/describe.ts';
 import { createFinish } from './pipeline/finish.ts';
 import { createRemember } from './pipeline/remember.ts';
@@ -139,6 +141,11 @@ export interface ServerState {
   url: string | null;
   /** Whether the start is complete. */
   isReady: boolean;
+}
+
+/** Audio of live connections on disk; null: this process serves none. */
+interface LiveSpool {
+  spool: Spool | null;
 }
 
 export type Services = ReturnType<typeof createServices>;
@@ -430,7 +437,20 @@ function createDomain(foundation: Foundation) {
     maxPhotoBytes: config.photos.maxBytesPerUser,
     minFreeBytes: config.listen.spool.minFreeBytes,
   });
-  const accountExport = createAccountExport({ storage, conversations, calendarFeed, media, clock });
+  const live: LiveSpool = { spool: null };
+  const heldAudio = createHeldAudio({
+    conversations,
+    listening,
+    spool: async () =>
+      live.spool ??
+      openSpool({
+        disk: keepingFiles(await openDisk(spoolOf(config))),
+        ...{ clock, metrics, log: logOf('spool'), limits: config.listen.spool },
+      }),
+  });
+  const accountExport = createAccountExport({
+    ...{ storage, conversations, calendarFeed, media, heldAudio, clock },
+  });
   const exportFiles = createExportFiles({
     dataDir: config.dataDir,
     minFreeBytes: config.listen.spool.minFreeBytes,
@@ -516,6 +536,7 @@ function createDomain(foundation: Foundation) {
     photos,
     keptAudios,
     clips,
+    live,
     recordingFiles,
     recordings,
     speechSettings,
@@ -701,6 +722,11 @@ export function createServing(services: Services, spool: Spool, orphaned: Orphan
     health: createHealth({ config, host, openings: plugins.openings, database, clock, state }),
   });
   return { finalPass, listen, rateLimits, server };
+}
+
+/** Audio that waits for its text. */
+export function spoolOf({ dataDir }: Config): string {
+  return join(dataDir, 'audio');
 }
 
 /** Audio of utterances for which every recogniser failed. */

@@ -76,10 +76,13 @@ import { createActionItems } from '../../core/domain/tasks/action-items.ts';
 import { createGoals } from '../../core/domain/tasks/goals.ts';
 import { createUserFiles } from '../../core/domain/user-files.ts';
 import { createUploads } from '../../core/http/uploads.ts';
+import { createHeldAudio } from '../../core/listen/recordings/held-audio.ts';
 import { encodeOpusFile } from '../../core/listen/recordings/opus-file.ts';
 import { createRecordingFiles } from '../../core/listen/recordings/recording-files.ts';
 import { createSpeechProfiles } from '../../core/listen/recordings/speech-profile.ts';
 import { createVoiceMessages } from '../../core/listen/recordings/voice-messages.ts';
+import { keepingFiles, openDisk } from '../../core/listen/spool/disk.ts';
+import { openSpool } from '../../core/listen/spool/spool.ts';
 import { createRemember } from '../../core/pipeline/remember.ts';
 import { createPluginState } from '../../core/plugin-host/state.ts';
 import { AppError } from '../../core/runtime/errors.ts';
@@ -181,7 +184,17 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
   const ask = createAsk({ sources, retrieve, notifications, models: () => models, clock, log });
   const calendarFeed = createCalendarFeed({ storage, notifications, clock });
   const media = createAccountMedia({ dataDir: mediaDir, maxPhotoBytes: 5 * 2 ** 30, minFreeBytes: 0 });
-  const accountExport = createAccountExport({ storage, conversations, calendarFeed, media, clock });
+  const listening = createListening({ storage, clock, events, notifications });
+  const spool = async () =>
+    openSpool({
+      disk: keepingFiles(await openDisk(join(mediaDir, 'audio'))),
+      ...{ clock, log, metrics: { synced() {} } },
+      limits: { maxBytes: 2 ** 30, maxBytesPerUser: 2 ** 30, minFreeBytes: 0 },
+    });
+  const heldAudio = createHeldAudio({ conversations, listening, spool });
+  const accountExport = createAccountExport({
+    ...{ storage, conversations, calendarFeed, media, heldAudio, clock },
+  });
   const accountImport = createAccountImport({ storage, clock, media });
   const recordings = createRecordings({
     storage,
@@ -234,7 +247,7 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
     notifications,
     accesses,
     clips,
-    listening: createListening({ storage, clock, events, notifications }),
+    listening,
     retention: createRetention({ storage, accesses, clock, log, conversations, photos, audio: noAudio }),
     channelAddresses: createChannelAddresses({
       ...{ storage, clock, events, log, ...outside, outlets: () => channels },
@@ -257,7 +270,7 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
     }),
     accountExport,
     exportFiles: createExportFiles({ dataDir: mediaDir, minFreeBytes: 0, accountExport, clock, log }),
-    /** Has photos, recordings and untranscribed audio, as a data directory. */
+    /** Has photos, recordings, untranscribed audio and that of live connections, as a data directory. */
     mediaDir,
     media,
     accountImport,

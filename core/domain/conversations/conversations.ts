@@ -40,7 +40,7 @@ import {
 import { addPieces, type Piece } from './segments.ts';
 import { SOURCES } from './sources.ts';
 import { assignSpeakerIn, nameVoicesIn, type SpeakerAssignment } from './speakers.ts';
-import { advance, type ConnectRequest, findStream, openStreams } from './streams.ts';
+import { advance, type ConnectRequest, channelsOf, findStream, openStreams } from './streams.ts';
 import { awaitEnd } from './waiting.ts';
 
 export type { Piece } from './segments.ts';
@@ -493,6 +493,8 @@ export function createConversations({
       endOfSpeech(conversation, await storage.segments.last(conversation.userId, conversation.id)),
     /** Returns the row of a stream. */
     stream: (userId: string, id: string): Promise<Stream | null> => storage.streams.get(userId, id),
+    /** Returns the rows of a stream by that of its first channel: one per channel. */
+    channels: (userId: string, id: string): Promise<Stream[]> => channelsOf(storage, userId, id),
   };
 }
 

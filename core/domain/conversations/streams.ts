@@ -57,9 +57,21 @@ export async function openStreams(
     channel: request.tagged ? OWNER : ONE,
   });
   if (!request.tagged) return [first];
-  const id = derivedId(`${first.id} ${OTHER_SIDE}`); // so that it is found again also where the client has no id for it
+  const id = otherSideOf(first.id);
   const other = await tx.streams.get(request.userId, id);
   return [first, await openStream(tx, other, { ...fresh, id, channel: OTHER_SIDE })];
+}
+
+/** Returns the id of the second channel, which is found again also where the client has no id for it. */
+function otherSideOf(firstId: string): string {
+  return derivedId(`${firstId} ${OTHER_SIDE}`);
+}
+
+/** Returns the rows of a recording by the id of its first channel: one per channel. */
+export async function channelsOf(stores: Stores, userId: string, firstId: string): Promise<Stream[]> {
+  const ids = [firstId, otherSideOf(firstId)];
+  const found = await Promise.all(ids.map(id => stores.streams.get(userId, id)));
+  return found.filter(stream => stream !== null);
 }
 
 function freshStream(request: ConnectRequest, conversationId: string): Omit<Stream, 'id' | 'channel'> {

@@ -10,19 +10,20 @@ import type { CalendarFeed } from '../calendar/calendar-feed.ts';
 import type { Conversations } from '../conversations/conversations.ts';
 import { MAX_PHOTOS } from '../conversations/lifecycle.ts';
 import { ALL_MARKS, passagesOf } from '../conversations/marks.ts';
+import { newId } from '../ids.ts';
 import { dataFile, FORMAT, LEFT_OUT, MANIFEST } from './account-files.ts';
 import type { AccountMedia, MediaKind } from './account-media.ts';
 import { FORMATS, fileName } from './readable.ts';
 
 const PAGE = 100;
 /** Size of the pieces that are compressed: each costs a round trip to another thread. */
-const PIECE_CHARS = 64 * 1024;
+const PIECE_BYTES = 64 * 1024;
 
-/** A file of the archive; its text is produced while it is written. */
-interface Text {
+/** A file of the archive; its content is produced while it is written. */
+interface Made {
   path: string;
   at: number;
-  text: AsyncIterable<string> | Iterable<string>;
+  content: AsyncIterable<string | Uint8Array> | Iterable<string>;
 }
 
 /** A file of the disk, open until the next one is asked for. It is compressed already. */
@@ -33,6 +34,19 @@ interface Medium {
   bytes: number;
 }
 
+/** Live audio that has no text yet, in one recording. */
+export interface HeldAudio {
+  /** When its first sample was recorded (epoch ms). */
+  startedAt: number;
+  /** ISO 639-1, or `multi`. */
+  language: string;
+  source: string;
+  /** Pause that starts another conversation. */
+  silenceMs: number;
+  /** The bytes of a WAV file. */
+  wav: AsyncIterable<Uint8Array>;
+}
+
 export type AccountExport = ReturnType<typeof createAccountExport>;
 
 /** Everything that an account owns as one ZIP archive: its rows as JSON Lines, and files for people and other programs. */
@@ -41,19 +55,23 @@ export function createAccountExport({
   conversations,
   calendarFeed,
   media,
+  heldAudio,
   clock,
 }: {
   storage: Storage;
   conversations: Pick<Conversations, 'transcript' | 'speakerNames'>;
   calendarFeed: Pick<CalendarFeed, 'pieces'>;
   media: Pick<AccountMedia, 'kinds'>;
+  heldAudio(userId: string): AsyncIterable<HeldAudio>;
   clock: Clock;
 }) {
   const running = new Set<string>();
 
-  async function* filesOf(user: User): AsyncGenerator<Text | Medium> {
+  async function* filesOf(user: User): AsyncGenerator<Made | Medium> {
     const now = clock.now();
     const counts: Record<string, number> = {};
+    const held: Row[] = [];
+    yield* heldOf(user.id, held); // first: what gets its text meanwhile is then in a table
     for (const { name, rows } of await storage.owned()) {
       if (LEFT_OUT[name] !== undefined) continue;
       const kind = media.kinds.find(({ table }) => table === name);
@@ -63,25 +81,42 @@ export function createAccountExport({
       yield {
         path: dataFile(name),
         at: now,
-        text: linesOf(wanted, count => {
+        content: linesOf(name === HELD_TABLE ? joined(wanted, held) : wanted, count => {
           counts[name] = count;
         }),
       };
     }
     yield* conversationsOf(user);
-    yield { path: 'memories.md', at: now, text: memoriesOf(user.id) };
-    yield { path: 'calendar.ics', at: now, text: calendarFeed.pieces(user.id, 'todo') };
-    yield { path: 'people.vcf', at: now, text: peopleOf(user.id) };
+    yield { path: 'memories.md', at: now, content: memoriesOf(user.id) };
+    yield { path: 'calendar.ics', at: now, content: calendarFeed.pieces(user.id, 'todo') };
+    yield { path: 'people.vcf', at: now, content: peopleOf(user.id) };
     const about = {
       format: FORMAT,
       earshot: version,
       exported_at: new Date(now).toISOString(),
       account: user.name,
     };
-    yield { path: MANIFEST, at: now, text: [`${JSON.stringify({ ...about, rows: counts }, null, 2)}\n`] }; // last, because it has the counts
+    yield { path: MANIFEST, at: now, content: [`${JSON.stringify({ ...about, rows: counts }, null, 2)}\n`] }; // last, because it has the counts
   }
 
-  async function* conversationsOf(user: User): AsyncGenerator<Text> {
+  /** Yields live audio that has no text yet as files of recordings, and adds their rows to `rows`. */
+  async function* heldOf(userId: string, rows: Row[]): AsyncGenerator<Made> {
+    for await (const { wav, ...audio } of heldAudio(userId)) {
+      const now = clock.now();
+      const id = newId(now);
+      let bytes = 0;
+      async function* counted() {
+        for await (const piece of wav) {
+          bytes += piece.length;
+          yield piece;
+        }
+      }
+      yield { path: `${HELD_TABLE}/${id}.wav`, at: audio.startedAt, content: counted() };
+      rows.push(rowOfHeld(audio, { id, userId, bytes, now }));
+    }
+  }
+
+  async function* conversationsOf(user: User): AsyncGenerator<Made> {
     const speakerName = await conversations.speakerNames(user);
     for await (const conversation of pagesOf(offset =>
       storage.conversations.list(user.id, { statuses: ['completed'], limit: PAGE, offset }),
@@ -98,7 +133,7 @@ export function createAccountExport({
         yield {
           path: `${path}.${ending}`,
           at,
-          text: write({ conversation, segments, marked, photos, speakerName }),
+          content: write({ conversation, segments, marked, photos, speakerName }),
         };
     }
   }
@@ -167,6 +202,27 @@ async function openAll(kind: MediaKind, userId: string, row: Row): Promise<Map<s
   return files;
 }
 
+/** The table, and the folder, of recordings that wait for their text. */
+const HELD_TABLE = 'recordings';
+
+/** Builds the row of a recording as an import reads it: it waits for its text. */
+function rowOfHeld(
+  { startedAt, language, source, silenceMs }: Omit<HeldAudio, 'wav'>,
+  { id, userId, bytes, now }: { id: string; userId: string; bytes: number; now: number },
+): Row {
+  const name = `${source} ${new Date(startedAt).toISOString().slice(0, 19).replaceAll(':', '-')}.wav`;
+  return {
+    ...{ id, user_id: userId, name, bytes, state: 'waiting', error: null },
+    ...{ started_at: startedAt, ended_at: null, language, source, silence_ms: silenceMs },
+    ...{ duration_ms: null, heard_ms: 0, conversation_ids: '[]', created_at: now, updated_at: now },
+  };
+}
+
+async function* joined(pages: AsyncIterable<Row[]>, last: Row[]): AsyncGenerator<Row[]> {
+  yield* pages;
+  yield last;
+}
+
 async function* withIds(pages: AsyncIterable<Row[]>, ids: ReadonlySet<string>): AsyncGenerator<Row[]> {
   for await (const rows of pages) yield rows.filter(({ id }) => ids.has(String(id)));
 }
@@ -199,7 +255,7 @@ function pathOf({ id, structured }: Conversation, at: number): string {
 }
 
 /** Yields one file after the other, so that only one is in memory. */
-function zipOf(files: AsyncGenerator<Text | Medium>): Readable {
+function zipOf(files: AsyncGenerator<Made | Medium>): Readable {
   const zip = new yazl.ZipFile();
   const archive = zip.outputStream as Readable;
   const { promise: closed, resolve: onClosed } = Promise.withResolvers<void>();
@@ -211,10 +267,10 @@ function zipOf(files: AsyncGenerator<Text | Medium>): Readable {
     for await (const file of files) {
       const about = { mtime: new Date(file.at), mode: 0o100600, forceDosTimestamp: true };
       const source =
-        'text' in file
-          ? Readable.from(inPieces(file.text, pace), { objectMode: false })
+        'content' in file
+          ? Readable.from(inPieces(file.content, pace), { objectMode: false })
           : file.handle.createReadStream({ autoClose: false });
-      const stored = 'text' in file ? {} : { size: file.bytes, compress: false };
+      const stored = 'content' in file ? {} : { size: file.bytes, compress: false };
       zip.addReadStream(source, file.path, { ...about, ...stored });
       const ended = new Promise<void>((resolve, reject) => source.once('end', resolve).once('error', reject));
       await Promise.race([ended, closed]);
@@ -228,18 +284,22 @@ function zipOf(files: AsyncGenerator<Text | Medium>): Readable {
   return archive;
 }
 
-/** Joins texts to larger pieces, and rests between stretches of work: live speech goes first. */
+/** Joins parts to larger pieces, and rests between stretches of work: live speech goes first. */
 async function* inPieces(
-  texts: Text['text'],
+  content: Made['content'],
   pace: ReturnType<typeof createBackgroundPace>,
-): AsyncGenerator<string> {
-  let piece = '';
-  for await (const text of texts) {
-    piece += text;
+): AsyncGenerator<Buffer> {
+  let parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const given of content) {
+    const part = typeof given === 'string' ? Buffer.from(given) : given;
+    parts.push(part);
+    bytes += part.length;
     await pace();
-    if (piece.length < PIECE_CHARS) continue;
-    yield piece;
-    piece = '';
+    if (bytes < PIECE_BYTES) continue;
+    yield Buffer.concat(parts);
+    parts = [];
+    bytes = 0;
   }
-  if (piece !== '') yield piece;
+  yield Buffer.concat(parts);
 }

@@ -22,6 +22,11 @@ export interface DiskFile {
   close(): Promise<void>;
 }
 
+/** Never removes a file: for a directory that another process may begin to use. */
+export function keepingFiles(disk: Disk): Disk {
+  return { ...disk, remove: async () => {} };
+}
+
 export async function openDisk(dir: string): Promise<Disk> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
   await syncDirectory(dirname(dir));

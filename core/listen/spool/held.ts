@@ -98,6 +98,11 @@ export class Held {
     return bytes;
   }
 
+  /** Where its entries are on the disk, in their order. */
+  places(): Place[] {
+    return this.written.slice(0).map(({ place }) => place);
+  }
+
   push(entry: Entry): void {
     this.tail.push(entry);
     this.tailBytes += sizeOf(entry);

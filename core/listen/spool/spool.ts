@@ -32,6 +32,10 @@ export interface Spool {
   checkDisk(): Promise<void>;
   /** Streams with held audio that are not open. */
   left(): StreamName[];
+  /** Streams of a user with held audio. */
+  streamsOf(userId: string): StreamName[];
+  /** Yields what is on the disk of a stream, beside its reader; what is settled meanwhile may be left out. */
+  copy(stream: StreamName): AsyncGenerator<Entry>;
   readonly counts: Readonly<SpoolCounts>;
   /** Resolves once everything appended is on the disk, if the disk accepts it. */
   close(): Promise<void>;
@@ -262,6 +266,13 @@ export async function openSpool({ disk, clock, log, limits, metrics }: SpoolOpti
     lackOfRoom = free < limits.minFreeBytes ? new AppError('storage_full', left) : null;
   }
 
+  const names = (isMeant: (held: Held) => boolean): StreamName[] =>
+    [...streams.values()].filter(isMeant).map(({ id, userId }) => ({ id, userId }));
+
+  async function* copy({ id }: StreamName) {
+    for (const place of streams.get(id)?.places() ?? []) yield* (await files.read(place))?.entries ?? [];
+  }
+
   async function checkDisk() {
     await lookAtDisk();
     if (lackOfRoom) throw lackOfRoom;
@@ -270,8 +281,9 @@ export async function openSpool({ disk, clock, log, limits, metrics }: SpoolOpti
   return {
     open,
     checkDisk,
-    left: () =>
-      [...streams.values()].filter(({ isOpen }) => !isOpen).map(({ id, userId }) => ({ id, userId })),
+    left: () => names(({ isOpen }) => !isOpen),
+    streamsOf: wanted => names(({ userId }) => userId === wanted),
+    copy,
     counts: {
       get bytes() {
         return files.bytes;

@@ -5,17 +5,23 @@ import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import yauzl, { type Entry, type ZipFile } from 'yauzl';
 import yazl from 'yazl';
+import { SAMPLE_RATE, samplesToBytes } from '../../../../core/audio/pcm.ts';
 import type { Row, Storage } from '../../../../core/contract/plugin.ts';
 import { LEFT_OUT } from '../../../../core/domain/export/account-files.ts';
 import { createAccountMedia } from '../../../../core/domain/export/account-media.ts';
 import { createExportFiles } from '../../../../core/domain/export/export-files.ts';
 import { createAccountImport } from '../../../../core/domain/export/import.ts';
 import { newId } from '../../../../core/domain/ids.ts';
+import { decodeFile } from '../../../../core/listen/recordings/decode.ts';
+import { openDisk } from '../../../../core/listen/spool/disk.ts';
+import { type Entry as Message, openSpool } from '../../../../core/listen/spool/spool.ts';
 import type { AppError } from '../../../../core/runtime/errors.ts';
+import { accountOf } from '../../../helpers/accounts.ts';
 import { earshot } from '../../../helpers/cli.ts';
 import { openDatabases } from '../../../helpers/databases.ts';
 import {
@@ -25,9 +31,10 @@ import {
   temporaryDirectory,
 } from '../../../helpers/domain.ts';
 import { eventually } from '../../../helpers/eventually.ts';
+import { connectListen } from '../../../helpers/listen-client.ts';
 import { openRest } from '../../../helpers/rest.ts';
-import { openServer } from '../../../helpers/services.ts';
-import { speech } from '../../../helpers/sound.ts';
+import { countingStt, failingStt, openServer } from '../../../helpers/services.ts';
+import { join as joined, silence, speech } from '../../../helpers/sound.ts';
 
 const DATABASES = await openDatabases(test);
 type Open = (typeof DATABASES)[number]['open'];
@@ -238,6 +245,193 @@ for (const from of DATABASES)
       await rest.storage.users.remove(twin.id);
       t.deepEqual(await rowsOf(rest.storage, twin.id), {}, 'nothing of it is left, voice prints neither');
     });
+
+const START = 1_767_225_600_000;
+const GAP_MS = 500;
+const PIECE = 1600;
+const PIECE_MS = PIECE / (SAMPLE_RATE / 1000);
+
+/** Stores messages of a live connection that have no text yet, as a server that was killed leaves them. */
+async function hold(
+  domain: Domain,
+  userId: string,
+  {
+    client,
+    messages,
+    ...asked
+  }: { client: string; messages: Message[]; tagged?: boolean; customStt?: boolean },
+) {
+  const { mediaDir, clock, log, conversations } = domain;
+  const spool = await openSpool({
+    disk: await openDisk(join(mediaDir, 'audio')),
+    ...{ clock, log, metrics: { synced() {} } },
+    limits: { maxBytes: 1e9, maxBytesPerUser: 1e9, minFreeBytes: 0 },
+  });
+  const { streams } = await conversations.connect({
+    ...{ userId, language: 'de', deviceId: client, timeoutMs: 60_000, recordedAt: null },
+    source: asked.tagged ? 'phone_call' : 'omi',
+    ...{ stream: client, tagged: false, sttService: null, customStt: false, ...asked },
+    format: { codec: 'pcm16', sampleRate: SAMPLE_RATE, channels: 1 },
+  });
+  const held = spool.open(streams[0], 0);
+  for (const message of messages) await held.append(message);
+  for (const { id } of streams) await conversations.anchor(userId, id, START);
+  held.close();
+  await spool.close();
+  return streams;
+}
+
+/** A message of as many samples as `PIECE`, each of this value. */
+function message(number: number, { value = number + 1, gapMs = 0, channel = [] as number[] } = {}): Message {
+  const sound = Buffer.from(new Int16Array(PIECE).fill(value).buffer);
+  return { kind: 'audio', number, gapMs, at: START, bytes: Buffer.concat([Buffer.from(channel), sound]) };
+}
+
+/** Lengths of the stretches of equal samples in a recording. */
+async function stretches(path: string): Promise<[value: number, count: number][]> {
+  const found: [number, number][] = [];
+  const signal = new AbortController().signal;
+  for await (const piece of decodeFile({ path, name: 'held.wav' }, { clock: systemClock, signal }))
+    for (const value of piece) {
+      const last = found.at(-1);
+      if (last?.[0] === value) last[1] += 1;
+      else found.push([value, 1]);
+    }
+  return found;
+}
+const systemClock = { sleep: (ms: number) => sleep(ms) };
+
+for (const from of DATABASES)
+  for (const to of DATABASES)
+    test(`${from.name} to ${to.name}: live audio without text becomes recordings of the time it was spoken`, async t => {
+      const domain = await openDomain(t, from.open);
+      const user = await domain.users.add('anna');
+      const stranger = await domain.users.add('stranger');
+      const [walk] = await hold(domain, user.id, {
+        client: 'walk',
+        messages: [
+          message(0),
+          message(1),
+          message(2, { gapMs: GAP_MS }),
+          message(2, { value: 99 }), // written twice
+          message(3, { gapMs: 60_000 }),
+          { kind: 'finish', number: 4, at: START },
+          message(4),
+        ],
+      });
+      // the first message has its text, and a quarter of the second one
+      const through = PIECE + PIECE / 4;
+      await domain.conversations.advance(user.id, walk.id, { through, received: 1, receivedSample: PIECE });
+      await hold(domain, user.id, {
+        client: 'call',
+        tagged: true,
+        messages: [message(0, { channel: [1] }), message(1, { channel: [2] }), message(2, { channel: [1] })],
+      });
+      await hold(domain, user.id, { client: 'own text', customStt: true, messages: [message(0)] });
+      await hold(domain, stranger.id, { client: 'strange', messages: [message(0, { value: 1234 })] });
+
+      const file = join(await temporaryDirectory(t), 'export.zip');
+      await pipeline(domain.accountExport.archive(user), createWriteStream(file));
+      const other = await openDomain(t, to.open);
+      await other.users.add('bob');
+      const eve = await other.users.add('eve');
+      await other.accountImport.take(eve, file);
+
+      const came = await other.recordings.list(eve.id, { limit: 99, offset: 0 });
+      const heard = await Promise.all(
+        came.map(async ({ id, startedAt, state, language, source, silenceMs }) => ({
+          at: (startedAt ?? 0) - START,
+          sound: await stretches(other.recordings.pathOf(eve.id, id)),
+          ...{ state, language, source, silenceMs },
+        })),
+      );
+      const rest = { state: 'waiting', language: 'de', source: 'omi', silenceMs: 60_000 };
+      const call = { ...rest, source: 'phone_call' };
+      const secondAt = 3 * PIECE_MS + GAP_MS + 60_000;
+      const gap = GAP_MS * (SAMPLE_RATE / 1000);
+      const byTime = (one: { at: number; sound: number[][] }, next: typeof one) =>
+        one.at - next.at || (one.sound[0]?.[0] ?? 0) - (next.sound[0]?.[0] ?? 0);
+      t.deepEqual(heard.sort(byTime), [
+        {
+          at: 0,
+          sound: [
+            [1, PIECE],
+            [3, PIECE],
+          ],
+          ...call,
+        },
+        { at: 0, sound: [[2, PIECE]], ...call },
+        {
+          at: PIECE_MS * 1.25,
+          sound: [
+            [2, PIECE * 0.75],
+            [0, gap],
+            [3, PIECE],
+          ],
+          ...rest,
+        },
+        { at: secondAt, sound: [[4, PIECE]], ...rest },
+        { at: secondAt + PIECE_MS, sound: [[5, PIECE]], ...rest },
+      ]);
+      const jobs = await other.storage.jobs.claim(
+        ['recording.transcribe'],
+        Number.MAX_SAFE_INTEGER,
+        1000,
+        10,
+      );
+      t.deepEqual(
+        jobs.map(({ payload }) => [payload.userId, payload.recordingId]).sort(),
+        came.map(({ id }) => [eve.id, id]).sort(),
+      );
+      t.is((await readdir(join(domain.mediaDir, 'audio'))).length, 4, 'the server still has its audio');
+    });
+
+test('Speech for which there was no recogniser goes along with the account, and becomes text on another server', async t => {
+  const { begin, end: _, ...stt } = await failingStt(t);
+  await begin();
+  const server = await openServer(t, stt);
+  const sound = joined(silence(0.5), speech('tomorrow'), silence(2));
+  const client = await connectListen(server.url, server.key, {
+    ...{ codec: 'pcm16', sample_rate: SAMPLE_RATE, stream: 'walk', ack: 'enabled' },
+  });
+  const startedAt = Date.now();
+  client.socket.send(samplesToBytes(sound));
+  await client.until('ack');
+  const { token } = await server.app.commands.token({ user: 'owner' });
+  const answer = await fetch(`${server.url}/v1/users/export`, {
+    headers: { Authorization: `Bearer ${token}` },
+  });
+  const directory = await temporaryDirectory(t);
+  const file = join(directory, 'owner.zip');
+  await writeFile(file, Buffer.from(await answer.arrayBuffer()));
+  client.socket.close();
+  await client.closed;
+  await server.app.stop();
+  const stopped = join(directory, 'stopped.zip');
+  const run = await earshot(['--data-dir', server.dataDir, 'export', 'owner', '--to', stopped], {});
+  t.is(run.code, 0, run.stderr);
+
+  const other = await openServer(t, countingStt());
+  for (const [name, archive] of [
+    ['ada', file],
+    ['bob', stopped],
+  ] as const) {
+    await other.app.commands['user.add']({ name });
+    const taken = await earshot(['--data-dir', other.dataDir, 'import', archive, '--user', name], {});
+    t.is(taken.code, 0, taken.stderr);
+    const account = await accountOf(other, name);
+    const [recording] = (await eventually(
+      () => account.get('/v1/recordings'),
+      ([found]) => found?.state === 'done',
+    )) as unknown as { started_at: string; conversation_ids: string[] }[];
+    t.true(Math.abs(Date.parse(recording?.started_at ?? '') - startedAt) < 60_000);
+    const path = `/v1/dev/user/conversations/${recording?.conversation_ids[0]}?include_transcript=true`;
+    const { transcript_segments: segments } = (await account.get(path)) as unknown as {
+      transcript_segments: { text: string }[];
+    };
+    t.regex(segments[0]?.text ?? '', /^\d+ tenths$/);
+  }
+});
 
 test('The archive has files for people and for programs, without credentials or data of other accounts', async t => {
   const rest = await lived(t);
