@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type InjectionToken, instanceCachingFactory, container as rootContainer } from 'tsyringe';
 import type { LoadedConfig } from '../config/load.ts';
+import { finishRestore, refuseUnfinishedRestore } from './backup/restore.ts';
 import type { Clock } from './contract/model.ts';
 import type { Storage } from './contract/plugin.ts';
 import type { Commands } from './control/commands.ts';
@@ -115,6 +116,8 @@ export async function createApp({
         'conflict',
         `Earshot is already running on ${config.dataDir}; stop it, or set EARSHOT_DATA_DIR`,
       );
+    if (serving) await takeUpRestore(config.dataDir, log);
+    else await refuseUnfinishedRestore(config.dataDir);
     const database = await host.loadStorage(config.storage);
     await refuseLostDatabase(config.dataDir, database);
     await database.migrate();
@@ -153,6 +156,12 @@ export async function createApp({
     await stop();
     throw error;
   }
+}
+
+async function takeUpRestore(dataDir: string, log: Log): Promise<void> {
+  const replaced = await finishRestore(dataDir);
+  if (replaced !== undefined)
+    log.warn({ dataDir, replaced }, 'a restore that was interrupted is finished: the backup is in place');
 }
 
 /**

@@ -1,5 +1,6 @@
-import { readdir, stat } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { z } from 'zod';
 import type { Copy } from './place.ts';
 
 /** How many backups stay: the newest of each of the latest days, weeks and months that have one. */
@@ -11,7 +12,9 @@ export interface Keep {
 
 const NAME = /^earshot-(\d{4})-(\d{2})-(\d{2})T(\d{2})(\d{2})(\d{2})Z\.tar\.zst(\.age)?$/;
 /** Entries of a data directory that a restore within it creates; they are part of no backup. */
-export const RESTORE_ENTRY = /^(restoring|replaced)-/;
+export const RESTORE_ENTRY = /^(restoring|restored|arriving|replaced)-/;
+const CATALOGUE = new URL('../../config/models.json', import.meta.url);
+const Catalogue = z.object({ models: z.record(z.string(), z.object({ plugin: z.string() })) });
 const DAY_MS = 24 * 3_600_000;
 
 /** `earshot-2026-11-22T033000Z.tar.zst`, with `.age` behind it where it is encrypted. */
@@ -52,6 +55,12 @@ export function copiesOf(files: readonly Omit<Copy, 'createdAt'>[]): Copy[] {
     return createdAt === null ? [] : [{ ...file, createdAt }];
   });
   return copies.sort((a, b) => b.createdAt - a.createdAt);
+}
+
+/** Lists folders of speech models in a data directory. They are large, can be downloaded again, and are in no backup. */
+export async function modelFolders(): Promise<string[]> {
+  const { models } = Catalogue.parse(JSON.parse(await readFile(CATALOGUE, 'utf8')));
+  return Object.entries(models).map(([name, { plugin }]) => `plugins/${plugin}/${name}`);
 }
 
 function timeOf(name: string): number | null {

@@ -14,12 +14,12 @@ import {
   rmdir,
   stat,
 } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { AppError } from '../runtime/errors.ts';
 import { freeBytes, syncDirectory } from '../runtime/files.ts';
 import { type ArchivedFile, DATABASE, type Manifest, readArchive } from './archive.ts';
 import { checkDatabase } from './database-check.ts';
-import { RESTORE_ENTRY } from './names.ts';
+import { modelFolders, RESTORE_ENTRY } from './names.ts';
 
 export interface RestoreRequest {
   file: string;
@@ -42,6 +42,10 @@ export interface Restored {
 
 const DRAFT = 'restoring-';
 const DRAFT_ID_CHARS = 8;
+/** Unpacked and checked: what was interrupted from here on is finished. A time follows, that of what it replaces. */
+const READY = 'restored-';
+/** The same within the data directory, once none of the previous data is left there but what stays. */
+const ARRIVING = 'arriving-';
 const REPLACED = 'replaced-';
 /** Marks the data directory as one that had accounts: without its database, no server starts there. */
 const INSTALLATION = 'server.json';
@@ -49,9 +53,9 @@ const INSTALLATION = 'server.json';
 const LOST_AND_FOUND = 'lost+found';
 
 /**
- * Unpacks a backup beside a data directory, checks every file and the database, and then replaces the directory in
- * one step. A directory that cannot be renamed, such as a mount point, is replaced entry by entry, the database last.
- * If anything fails before that, the directory is unchanged.
+ * Unpacks a backup beside a data directory, checks every file and the database, and then replaces the directory. One
+ * that cannot be renamed, such as a mount point, is replaced entry by entry, the database last. If anything fails before
+ * that, the directory is unchanged; what is killed after that is finished by `finishRestore`.
  */
 export async function restoreBackup({
   file,
@@ -73,14 +77,47 @@ export async function restoreBackup({
     const manifest = await unpack({ file, identity, into: draft, ...(signal && { signal }) });
     await takeOwner(draft, there === 'absent' ? dirname(dataDir) : dataDir);
     signal?.throwIfAborted();
-    const replaced = there === 'filled' ? `${prefix}${REPLACED}${stamp()}` : null;
-    if (isFixed) await moveInto(draft, dataDir, replaced);
-    else await takePlace(draft, dataDir, there, replaced);
-    await rm(draft, { recursive: true, force: true });
+    const time = stamp();
+    await rename(draft, `${prefix}${READY}${time}`);
+    await syncDirectory(dirname(draft));
+    const replaced = await (isFixed ? moveInto : takePlace)(dataDir, time);
     return { manifest, replaced, abandoned: await abandonedBeside(draft) };
   } finally {
     await rm(draft, { recursive: true, force: true });
   }
+}
+
+/**
+ * Finishes a restore that was killed after its check: it is in place as a whole then, and what it replaces is beside it.
+ * @returns where the previous contents are; undefined: no restore was left unfinished
+ * @throws {AppError} `conflict` where the directory cannot be replaced
+ */
+export async function finishRestore(given: string): Promise<string | null | undefined> {
+  const dataDir = resolve(given);
+  let replaced: string | null | undefined;
+  for (const { time, isFixed } of await unfinished(dataDir))
+    replaced = await (isFixed ? moveInto : takePlace)(dataDir, time);
+  return replaced;
+}
+
+/** @throws {AppError} `conflict` where a restore was killed, and the data directory is not whole */
+export async function refuseUnfinishedRestore(dataDir: string): Promise<void> {
+  if ((await unfinished(resolve(dataDir))).length > 0)
+    throw new AppError(
+      'conflict',
+      `A restore into ${dataDir} was interrupted: start the server, or restore again, and it is finished first`,
+    );
+}
+
+async function unfinished(dataDir: string): Promise<{ time: string; isFixed: boolean }[]> {
+  const names = (folder: string): Promise<string[]> => readdir(folder).catch(() => []);
+  const prefix = `${basename(dataDir)}.${READY}`;
+  const beside = (await names(dirname(dataDir))).filter(name => name.startsWith(prefix));
+  const within = (await names(dataDir)).flatMap(name => {
+    const start = [READY, ARRIVING].find(each => name.startsWith(each));
+    return start === undefined ? [] : [{ time: name.slice(start.length), isFixed: true }];
+  });
+  return [...beside.map(name => ({ time: name.slice(prefix.length), isFixed: false })), ...within];
 }
 
 async function abandonedBeside(draft: string): Promise<string[]> {
@@ -160,59 +197,94 @@ function escapedByKernel(character: string): string {
   return `\\${character.charCodeAt(0).toString(8).padStart(3, '0')}`;
 }
 
-async function takePlace(
-  draft: string,
-  dataDir: string,
-  there: string,
-  replaced: string | null,
-): Promise<void> {
+/** Puts a directory that is ready in the place of the data directory. Every step may have been done before. */
+async function takePlace(dataDir: string, time: string): Promise<string | null> {
+  const [ready, replaced] = [`${dataDir}.${READY}${time}`, `${dataDir}.${REPLACED}${time}`];
   try {
+    const there = await stateOf(dataDir);
     if (there === 'empty') await rmdir(dataDir);
-    if (replaced !== null) await rename(dataDir, replaced);
-    await rename(draft, dataDir);
-    if (replaced !== null) await rename(join(replaced, 'backups'), join(dataDir, 'backups')).catch(isAbsent);
+    const isTaken = (await stateOf(replaced)) !== 'absent'; // what is in its place then came after a kill
+    if (there === 'filled') await rename(dataDir, isTaken ? `${replaced}-later` : replaced);
+    await keepUsable(replaced, ready, ['backups', ...(await modelFolders())]);
+    await rename(ready, dataDir);
+    await syncDirectory(dirname(dataDir));
   } catch (cause) {
+    const isUnchanged = (await stateOf(replaced)) === 'absent' && (await stateOf(dataDir)) !== 'absent';
+    if (!isUnchanged) throw inPart(dataDir, replaced, cause);
     const { code } = cause as NodeJS.ErrnoException;
-    throw new AppError('conflict', `${dataDir} cannot be replaced (${code})`, { cause });
+    const left = await rm(ready, { recursive: true, force: true }).then(
+      () => '',
+      () => `: delete ${ready}, or restore again with another account`,
+    );
+    throw new AppError('conflict', `${dataDir} cannot be replaced (${code}), and is unchanged${left}`, {
+      cause,
+    });
   }
-  await syncDirectory(dirname(dataDir));
+  return (await stateOf(replaced)) === 'absent' ? null : replaced;
 }
 
 /**
  * Replaces what is in a directory. From the first step, which takes the previous database away, until the new one
- * arrives, last, the record of the installation prevents a server from starting there with another database.
+ * arrives, last, the record of the installation prevents a server from starting there with another database. Every step
+ * may have been done before.
  */
-async function moveInto(draft: string, dataDir: string, replaced: string | null): Promise<void> {
+async function moveInto(dataDir: string, time: string): Promise<string | null> {
+  const replaced = join(dataDir, `${REPLACED}${time}`);
   try {
-    await moveEntries(draft, dataDir, replaced);
+    await moveEntries(dataDir, time, replaced);
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    const rest = replaced === null ? '' : `, and previous data is in ${replaced}`;
-    throw new AppError(
-      'conflict',
-      `${dataDir} was replaced in part only (${code})${rest}: restore again with --replace, or into another directory`,
-      { cause },
-    );
+    throw inPart(dataDir, replaced, cause);
   }
+  return (await stateOf(replaced)) === 'absent' ? null : replaced;
 }
 
-async function moveEntries(draft: string, dataDir: string, replaced: string | null): Promise<void> {
-  if (replaced !== null) {
-    await mkdir(replaced, { mode: 0o700 });
-    await takeOwner(replaced, dataDir);
-    await copyFile(join(dataDir, INSTALLATION), join(replaced, INSTALLATION)).catch(isAbsent);
-    const leaving = [DATABASE, ...(await contentsOf(dataDir)).filter(name => name !== DATABASE)];
-    for (const name of leaving)
-      if (name !== INSTALLATION && name !== 'backups')
-        await rename(join(dataDir, name), join(replaced, name)).catch(isAbsent);
+function inPart(dataDir: string, replaced: string, cause: unknown): AppError {
+  const { code } = cause as NodeJS.ErrnoException;
+  return new AppError(
+    'conflict',
+    `${dataDir} was replaced in part only (${code}), and previous data is in ${replaced}. Remove the cause, then start ` +
+      'the server, or restore again, with an account that may rename the directory: either finishes it first',
+    { cause },
+  );
+}
+
+async function moveEntries(dataDir: string, time: string, replaced: string): Promise<void> {
+  const [ready, arriving] = [join(dataDir, `${READY}${time}`), join(dataDir, `${ARRIVING}${time}`)];
+  if ((await stateOf(ready)) !== 'absent') {
+    await moveAside(dataDir, replaced);
+    await keepUsable(replaced, ready, await modelFolders());
+    await rename(ready, arriving);
   }
-  const between = (await readdir(draft)).filter(name => name !== INSTALLATION && name !== DATABASE);
-  await rename(join(draft, INSTALLATION), join(dataDir, INSTALLATION)).catch(isAbsent);
-  for (const name of [...between, DATABASE]) await rename(join(draft, name), join(dataDir, name));
+  const names = await readdir(arriving);
+  const between = names.filter(name => name !== INSTALLATION && name !== DATABASE);
+  for (const name of [INSTALLATION, ...between, DATABASE])
+    await rename(join(arriving, name), join(dataDir, name)).catch(isAbsent);
+  await rmdir(arriving);
   await syncDirectory(dataDir);
 }
 
-/** The backups, perhaps this one among them, stay with the data directory. */
+async function moveAside(dataDir: string, replaced: string): Promise<void> {
+  const contents = await contentsOf(dataDir);
+  if (contents.length === 0) return;
+  await mkdir(replaced, { recursive: true, mode: 0o700 });
+  await takeOwner(replaced, dataDir);
+  await copyFile(join(dataDir, INSTALLATION), join(replaced, INSTALLATION)).catch(isAbsent);
+  for (const name of [DATABASE, ...contents.filter(name => name !== DATABASE)])
+    if (name !== INSTALLATION && name !== 'backups')
+      await rename(join(dataDir, name), join(replaced, name)).catch(isAbsent);
+}
+
+/** Moves to the new data what it lacks, and the server would miss. */
+async function keepUsable(replaced: string, ready: string, paths: readonly string[]): Promise<void> {
+  for (const path of paths) {
+    const [from, to] = [join(replaced, path), join(ready, path)];
+    if ((await stateOf(from)) === 'absent' || (await stateOf(to)) === 'filled') continue;
+    const made = await mkdir(dirname(to), { recursive: true, mode: 0o700 });
+    if (made !== undefined) await takeOwner(made, replaced);
+    await rename(from, to);
+  }
+}
+
 function isAbsent(error: NodeJS.ErrnoException): void {
   if (error.code !== 'ENOENT') throw error;
 }

@@ -3,13 +3,12 @@
  * database in the server's own process would release the locks that SQLite holds on it there.
  */
 import { type Dirent, constants as FILES } from 'node:fs';
-import { copyFile, link, open, readdir, readFile, stat } from 'node:fs/promises';
+import { copyFile, link, open, readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { z } from 'zod';
 import { AppError } from '../runtime/errors.ts';
 import { freeBytes } from '../runtime/files.ts';
-import { RESTORE_ENTRY } from './names.ts';
+import { modelFolders, RESTORE_ENTRY } from './names.ts';
 import type { Staged, StagedFiles, StagingRequest } from './staging.ts';
 import { serveTask } from './task.ts';
 
@@ -18,8 +17,6 @@ const BUSY_MS = 2000;
 const SQLITE_BUSY = 5;
 /** Space that must remain free when a backup begins. */
 const SPARE_BYTES = 64 * 1024 * 1024;
-const CATALOGUE = new URL('../../config/models.json', import.meta.url);
-const Catalogue = z.object({ models: z.record(z.string(), z.object({ plugin: z.string() })) });
 
 await serveTask(stageAll);
 
@@ -65,12 +62,6 @@ async function filesOf({ dataDir, to }: StagingRequest): Promise<Found[]> {
   };
   await walk('');
   return found;
-}
-
-/** Speech models are large, and can be downloaded again. */
-async function modelFolders(): Promise<string[]> {
-  const { models } = Catalogue.parse(JSON.parse(await readFile(CATALOGUE, 'utf8')));
-  return Object.entries(models).map(([name, { plugin }]) => `plugins/${plugin}/${name}`);
 }
 
 /**

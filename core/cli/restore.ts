@@ -1,11 +1,11 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Manifest } from '../backup/archive.ts';
 import { backupSettings } from '../backup/backups.ts';
 import { fetchBackup } from '../backup/fetch.ts';
 import { isPlace } from '../backup/places.ts';
-import { inspectBackup, type Restored, restoreBackup } from '../backup/restore.ts';
+import { finishRestore, inspectBackup, type Restored, restoreBackup } from '../backup/restore.ts';
 import { controlPath, isServed } from '../control/control.ts';
 import { AppError } from '../runtime/errors.ts';
 import { print, settingsOf } from './in-process.ts';
@@ -17,6 +17,8 @@ interface Options {
   json?: boolean;
 }
 
+/** Beginning of the names of folders into which backups are fetched. */
+const FETCHED = '.earshot-fetched-';
 const MAX_KEY_BYTES = 64 * 1024;
 
 /** `restore`: creates a data directory from a backup. */
@@ -71,7 +73,7 @@ async function restoreFetched(
 ): Promise<void> {
   const { config } = await settingsOf(command, { orHere: true });
   const parent = dirname(resolve(config.dataDir));
-  const folder = await mkdtemp(join(parent, '.earshot-fetched-')).catch(cause => {
+  const folder = await mkdtemp(join(parent, FETCHED)).catch(cause => {
     throw new AppError('config_error', `${parent} has to be there, and writable (${cause.code})`, { cause });
   });
   try {
@@ -99,8 +101,10 @@ async function restore(
   const { dataDir } = (await settingsOf(command, { orHere: true })).config;
   if (await isServed(controlPath(dataDir)))
     throw new AppError('conflict', `A server runs on ${dataDir}; stop it first`);
-  if (!options.json) process.stderr.write('Unpacking and checking ...\n');
   const target = resolve(dataDir);
+  if ((await finishRestore(target)) !== undefined)
+    process.stderr.write('A restore that was interrupted is finished first: its backup is in place now.\n');
+  if (!options.json) process.stderr.write('Unpacking and checking ...\n');
   const restored = await restoreBackup({
     file: backup,
     identity,
@@ -109,7 +113,15 @@ async function restore(
     signal,
   });
   const { manifest, replaced } = restored;
-  print(options.json, { ...summary(manifest), dataDir: target, replaced }, tell(restored, target));
+  const parent = dirname(target);
+  const beside = await readdir(parent).catch(() => []);
+  const fetched = beside.filter(name => name.startsWith(FETCHED)).map(name => join(parent, name));
+  const abandoned = [...restored.abandoned, ...fetched.filter(path => path !== dirname(backup))];
+  print(
+    options.json,
+    { ...summary(manifest), dataDir: target, replaced },
+    tell({ ...restored, abandoned }, target),
+  );
 }
 
 /** Returns the key's line of an age key file; the other lines are comments. */
@@ -156,7 +168,9 @@ function tell({ manifest, replaced, abandoned }: Restored, dataDir: string): str
     configuration
       ? `The configuration at that time is in ${join(dataDir, 'configuration', basename(configuration.path))}.`
       : '',
-    'Speech models are not part of a backup: earshot setup fetches one again.',
+    replaced === null
+      ? 'Speech models are not part of a backup: earshot setup fetches one again.'
+      : 'Speech models are not part of a backup: those that were here stay.',
     `Start the server:  earshot serve --data-dir ${path}`,
   ]
     .filter(line => line !== '')

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
@@ -11,7 +11,7 @@ import { type BackupSettings, createBackups } from '../../../core/backup/backups
 import { createBackup } from '../../../core/backup/create.ts';
 import { checkDatabase } from '../../../core/backup/database-check.ts';
 import { listBackups } from '../../../core/backup/names.ts';
-import { inspectBackup, restoreBackup } from '../../../core/backup/restore.ts';
+import { finishRestore, inspectBackup, restoreBackup } from '../../../core/backup/restore.ts';
 import { recordInstallation, refuseLostDatabase } from '../../../core/runtime/installation.ts';
 import { ACCESS_KEY, s3Server } from '../../helpers/s3-server.ts';
 import { reportSkipped } from '../../helpers/skips.ts';
@@ -212,6 +212,101 @@ test('a data directory that is a mount point is replaced in place, the database 
   const lost = await openStorage(join(dir, 'earshot.db'));
   await t.throwsAsync(refuseLostDatabase(dir, lost.storage), { message: /its own database is missing/ });
   await lost.close();
+});
+
+/** Content of a data directory by path, without its backups and what restores leave. */
+async function contentOf(directory: string): Promise<Record<string, string>> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  const files = entries.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name));
+  const content: Record<string, string> = {};
+  for (const file of files.sort()) {
+    const path = relative(directory, file);
+    if (!/^(backups|replaced-|restoring-|restored-|arriving-)/.test(path))
+      content[path] = (await readFile(file)).toString('base64');
+  }
+  return content;
+}
+
+const MODEL = 'plugins/sherpa-onnx/sherpa-onnx-streaming-zipformer-en-2023-06-26/tokens.txt';
+
+/** Kills a restore into `dataDir` at each of its changes to the disk, and starts a server each time. */
+async function killRestores(t: ExecutionContext, dataDir: string): Promise<{ kept: number; taken: number }> {
+  const base = await temporary(t);
+  const source = join(base, 'source');
+  await mkdir(join(source, 'plugins/local'), { recursive: true });
+  await writeFile(join(source, 'plugins/local/key.pem'), 'new');
+  await writeFile(join(source, 'server.json'), 'new');
+  const { storage, close } = await openStorage(join(source, 'earshot.db'));
+  await storage.migrate();
+  const { file } = await createBackup({
+    ...{ dataDir: source, configFile: null, storage, clock: Date, recipients: [] },
+    ...{ to: join(base, 'backups'), signal: new AbortController().signal },
+  });
+  await close();
+  const previous = { 'earshot.db': 'old', 'server.json': 'old', 'plugins/local/key.pem': 'old' };
+  const folder = dirname(dataDir);
+  const beside = `${basename(dataDir)}.replaced-`;
+  const around = async () => [
+    ...(await readdir(dataDir)).filter(name => name.startsWith('replaced-')).map(name => join(dataDir, name)),
+    ...(await readdir(folder)).filter(name => name.startsWith(beside)).map(name => join(folder, name)),
+  ];
+  const counts = { kept: 0, taken: 0 };
+  let whole: Record<string, string> | null = null;
+  for (let killAt = 1; ; killAt++) {
+    for (const name of await readdir(dataDir)) await rm(join(dataDir, name), { recursive: true });
+    for (const path of await around()) await rm(path, { recursive: true });
+    const files = { ...previous, 'audio/1.log': 'old', [MODEL]: 'a model', 'backups/one': 'a backup' };
+    for (const [path, content] of Object.entries(files)) {
+      await mkdir(dirname(join(dataDir, path)), { recursive: true });
+      await writeFile(join(dataDir, path), content);
+    }
+    const before = await contentOf(dataDir);
+    const child = fork(join(import.meta.dirname, 'interrupted-restore.ts'), [
+      JSON.stringify({ file, identity: null, dataDir, replace: true, killAt }),
+    ]);
+    const [status, signal] = await once(child, 'exit');
+    const replaced = await finishRestore(dataDir); // as a start does
+    const after = await contentOf(dataDir);
+    t.is(await readFile(join(dataDir, 'backups/one'), 'utf8'), 'a backup', `killed at ${killAt}`);
+    const isOld = 'audio/1.log' in after;
+    if (isOld) t.deepEqual(after, before, `killed at ${killAt}`);
+    else {
+      whole ??= after;
+      t.deepEqual(after, whole, `killed at ${killAt}`);
+      t.is(after[MODEL], before[MODEL]);
+      const [old = '', ...others] = await around();
+      t.deepEqual(others, []);
+      t.deepEqual({ ...(await contentOf(old)), [MODEL]: before[MODEL] }, before, `killed at ${killAt}`);
+      if (signal === 'SIGKILL' && replaced !== undefined) t.is(replaced, old);
+    }
+    t.is(await finishRestore(dataDir), undefined, 'nothing is left to do');
+    counts[isOld ? 'kept' : 'taken'] += 1;
+    if (signal === null) {
+      t.is(status, 0);
+      t.deepEqual(
+        Object.keys(after).sort(),
+        ['earshot.db', MODEL, 'plugins/local/key.pem', 'server.json'].sort(),
+      );
+      return counts;
+    }
+  }
+}
+
+test('a restore killed at any change to the disk leaves the previous data or the backup, each as a whole', async t => {
+  const dataDir = join(await temporary(t), 'data');
+  await mkdir(dataDir);
+  const { kept, taken } = await killRestores(t, dataDir);
+  t.log(`killed ${kept + taken - 1} times`);
+  t.true(kept >= 4 && taken >= 4, `${kept}, ${taken}`);
+});
+
+const fixed = mountSmallDisk(8 * 1024 * 1024);
+test.after.always(() => fixed?.unmount());
+test('the same in a mount point', async t => {
+  if (!fixed) return reportSkipped(t, 'disk', 'a killed restore into a mount point', HOW_TO_GET_A_DISK);
+  const { kept, taken } = await killRestores(t, fixed.dir);
+  t.log(`killed ${kept + taken - 1} times`);
+  t.true(kept >= 4 && taken >= 8, `${kept}, ${taken}`);
 });
 
 const disk = mountSmallDisk(90 * 1024 * 1024);
