@@ -172,9 +172,12 @@ export interface ForeignImport {
   format: string;
   /** Name of the file, folder or server that it was read from. */
   name: string;
-  /** An import that is `undoing`, or `running` after a restart of the server, has to be undone. */
-  state: 'running' | 'done' | 'undoing' | 'undone';
-  /** Number of stored items by kind. */
+  /**
+   * An import that is `undoing`, or `running` after a restart of the server, has to be undone. `checked`: a dry run, which
+   * stored nothing.
+   */
+  state: 'running' | 'done' | 'undoing' | 'undone' | 'checked';
+  /** Number of stored items by kind; of a dry run, of those that would be stored. */
   counts: Record<string, number>;
   startedAt: number;
   endedAt: number | null;

@@ -65,7 +65,7 @@ export function createAccountImport({
         await takeBack(run, before);
         throw error;
       }
-      if (dryRun) await takeBack(run, before);
+      if (dryRun) await takeBack(run, before, counts);
       else await end(run, 'done', counts);
       return counts;
     } finally {
@@ -89,7 +89,7 @@ export function createAccountImport({
   }
 
   /** Enables the account again, with the whole archive or nothing of it. */
-  async function end(run: ForeignImport, state: 'done' | 'undone', counts: Record<string, number>) {
+  async function end(run: ForeignImport, state: ForeignImport['state'], counts: Record<string, number>) {
     const { userId, id } = run;
     const work = state === 'done' ? await workOf(storage, userId, clock.now()) : [];
     await storage.transaction('end import', async tx => {
@@ -111,8 +111,15 @@ export function createAccountImport({
     return settings;
   }
 
-  /** @param settings that the account had; absent: they are lost, and those of a new account count */
-  async function takeBack(run: ForeignImport, settings?: ReadonlyMap<string, Row[]>): Promise<void> {
+  /**
+   * @param settings that the account had; absent: they are lost, and those of a new account count
+   * @param checked rows by table, of a dry run that found no fault
+   */
+  async function takeBack(
+    run: ForeignImport,
+    settings?: ReadonlyMap<string, Row[]>,
+    checked?: Record<string, number>,
+  ): Promise<void> {
     const tables = await storage.owned();
     await media.removeAll(run.userId, await storage.streams.ids(run.userId));
     for (const table of tables.toReversed())
@@ -121,7 +128,7 @@ export function createAccountImport({
       const rows = settings?.get(table.name);
       if (rows) await table.write(rows);
     }
-    await end(run, 'undone', {});
+    await end(run, checked ? 'checked' : 'undone', checked ?? {});
   }
 
   /** Removes what a server that was killed has written of an archive. Runs before any request is served. */

@@ -125,7 +125,7 @@ export function createUploadedImports({
     return state;
   }
 
-  /** Begins to take back an import. `not_found`, `conflict`, `rate_limited`. */
+  /** Begins to undo an import. `not_found`, `conflict`, `rate_limited`. */
   async function undo(user: User, id: string): Promise<UploadedProgress> {
     const run = (await foreignImports.list(user)).find(each => each.id === id);
     if (!run) throw new AppError('not_found', 'Import not found');

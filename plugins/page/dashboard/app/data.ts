@@ -485,7 +485,7 @@ export interface ForeignImport {
   id: string;
   format: string;
   name: string;
-  state: 'running' | 'done' | 'undoing' | 'undone';
+  state: 'running' | 'done' | 'undoing' | 'undone' | 'checked';
   counts: Record<string, number>;
   started_at: string;
 }

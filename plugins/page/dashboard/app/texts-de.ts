@@ -166,6 +166,7 @@ export const de: Texts = {
     done: 'fertig',
     undoing: 'wird rückgängig gemacht',
     undone: 'rückgängig gemacht',
+    checked: 'nur geprüft',
   },
   importWorks: { dry_run: 'In der Datei gefunden', import: 'Import', undo: 'Rückgängig gemacht' },
   importDone: count => `bisher ${count}`,

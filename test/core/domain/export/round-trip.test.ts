@@ -857,6 +857,8 @@ test('The command line exports and imports, with and without a running server', 
   const tried = await earshot([...at, 'import', file, '--user', 'eve', '--dry-run'], {});
   t.regex(tried.stdout, /^ROWS {2}TABLE\n.*1 +memories\n.*valid.*Nothing was changed/s, tried.stderr);
   t.notRegex(tried.stdout, /^0 /m);
+  const trials = await earshot([...at, 'import', '--user', 'eve', '--list'], {});
+  t.regex(trials.stdout, /checked +Earshot +owner\.zip +1 memories\n/, trials.stderr);
   await server.app.stop();
   const taken = await earshot([...at, 'import', file, '--user', 'eve'], {});
   t.regex(taken.stdout, /Everything was imported into the account eve/, taken.stderr);
