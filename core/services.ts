@@ -109,7 +109,7 @@ import { createUnderstand } from './pipeline/understanding.ts';
 import type { PluginHost } from './plugin-host/plugin-host.ts';
 import { AppError } from './runtime/errors.ts';
 import { createEvents } from './runtime/events.ts';
-import { freeBytes } from './runtime/files.ts';
+import { freeBytes, requireRoom } from './runtime/files.ts';
 import { createJobs } from './runtime/jobs.ts';
 import type { Log } from './runtime/log.ts';
 import { createMetrics, timedStorage } from './runtime/metrics.ts';
@@ -382,10 +382,7 @@ function createDomain(foundation: Foundation) {
     speechSettings,
     files: clipFiles,
     encode: encodeOpusFile,
-    async checkDisk() {
-      if ((await freeBytes(config.dataDir)) < config.listen.spool.minFreeBytes)
-        throw new AppError('storage_full', 'The disk of the server has no room for it');
-    },
+    checkDisk: () => requireRoom(config.dataDir, config.listen.spool.minFreeBytes),
     clock,
     log: logOf('clips'),
   });

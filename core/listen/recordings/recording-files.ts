@@ -2,7 +2,7 @@ import { constants, copyFile, mkdir, open, rename, rm, stat } from 'node:fs/prom
 import { dirname, join } from 'node:path';
 import type { RecordingFiles } from '../../domain/recordings/recordings.ts';
 import { AppError } from '../../runtime/errors.ts';
-import { freeBytes, namesIn, syncDirectory } from '../../runtime/files.ts';
+import { namesIn, noRoom, requireRoom, syncDirectory } from '../../runtime/files.ts';
 
 const UNFINISHED = '.unfinished';
 
@@ -23,8 +23,7 @@ export function createRecordingFiles(dir: string, minFreeBytes: number) {
     const target = pathOf(userId, id);
     await mkdir(dirname(target), { recursive: true, mode: 0o700 });
     const bytes = from.isTemporary ? 0 : await size(from.path); // a file that is moved is on this disk already
-    if ((await freeBytes(dir)) - bytes < minFreeBytes)
-      throw new AppError('storage_full', 'The disk of the server has no room for it');
+    await requireRoom(dir, minFreeBytes, bytes);
     if (from.isTemporary) await rename(from.path, target + UNFINISHED);
     else await copyFile(from.path, target + UNFINISHED, constants.COPYFILE_FICLONE).catch(missing(from.path));
     const file = await open(target + UNFINISHED, 'r');
@@ -50,8 +49,7 @@ export function createRecordingFiles(dir: string, minFreeBytes: number) {
 
 function missing(path: string) {
   return (cause: NodeJS.ErrnoException): never => {
-    if (cause.code === 'ENOSPC')
-      throw new AppError('storage_full', 'The disk of the server has no room for it', { cause });
+    if (cause.code === 'ENOSPC') throw noRoom(cause);
     throw new AppError('not_found', `${path} cannot be read`, { cause });
   };
 }
