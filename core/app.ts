@@ -68,6 +68,8 @@ interface AppOptions {
   clock?: Clock;
   /** True: to serve. False, the default: only for commands, without recognisers and detectors. */
   serving?: boolean;
+  /** Whether commands need the notification channels; default: not. Serving does. */
+  channels?: boolean;
   /** Models that operators can download; default: those of `config/models.json`. */
   catalogue?: () => Promise<Catalogue>;
   /** Time that plugins have to start; default: the contract's limits. */
@@ -89,6 +91,7 @@ export async function createApp({
   log,
   clock = systemClock,
   serving = false,
+  channels = false,
   pluginLimits = {},
   catalogue = readCatalogue,
 }: AppOptions): Promise<App> {
@@ -122,7 +125,7 @@ export async function createApp({
     await refuseLostDatabase(config.dataDir, database);
     await database.migrate();
     if (!serving) {
-      const needed = [...config.identity, ...config.notify];
+      const needed = [...config.identity, ...(channels ? config.notify : [])];
       await host.loadAll({ skip: [...notChosen(needed), ...builtinsOf('vad')] });
     }
     const container = rootContainer.createChildContainer();

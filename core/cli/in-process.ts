@@ -52,18 +52,25 @@ const performHere = <C extends CommandName>(
   loaded: LoadedConfig,
   command: C,
   args: Args<C>,
-): Promise<Result<C>> => withCommands(loaded, commands => commands[command](args));
+): Promise<Result<C>> =>
+  withCommands(loaded, commands => commands[command](args), {
+    channels: command === 'status' || command.startsWith('notify.'),
+  });
 
-/** Runs work with the commands here, on the data, while no server runs. */
+/**
+ * Runs work with the commands here, on the data, while no server runs.
+ * @param options.channels whether it needs notification channels, some of which store keys when they are loaded first
+ */
 export async function withCommands<T>(
   loaded: LoadedConfig,
   work: (commands: Commands) => Promise<T>,
+  { channels = false } = {},
 ): Promise<T> {
   const [{ createApp }, { createLog }] = await Promise.all([
     import('../app.ts'),
     import('../runtime/log.ts'),
   ]); // imported late: it loads much
-  const app = await createApp({ loaded, log: createLog({ level: 'silent', format: 'json' }) });
+  const app = await createApp({ loaded, log: createLog({ level: 'silent', format: 'json' }), channels });
   try {
     return await work(app.commands);
   } finally {
