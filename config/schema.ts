@@ -257,6 +257,16 @@ export const ConfigSchema = z.strictObject({
         .describe('Photos that one account may keep on disk; beyond it new ones are refused'),
     })
     .prefault({}),
+  clips: z
+    .strictObject({
+      maxBytesPerUser: z
+        .number()
+        .int()
+        .min(MiB)
+        .default(20 * GiB)
+        .describe('Audio that one account may keep on disk; beyond it the oldest is deleted'),
+    })
+    .prefault({}),
   rateLimits: z
     .strictObject({
       enabled: z

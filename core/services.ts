@@ -383,6 +383,7 @@ function createDomain(foundation: Foundation) {
     files: clipFiles,
     encode: encodeOpusFile,
     checkDisk: () => requireRoom(config.dataDir, config.listen.spool.minFreeBytes),
+    maxBytesPerUser: config.clips.maxBytesPerUser,
     clock,
     log: logOf('clips'),
   });

@@ -534,6 +534,8 @@ export interface ClipStore {
   some(userId: string, ids: string[]): Promise<Clip[]>;
   /** Moves all clips of a conversation, or those from `since` on (`startedAt`), to another one. */
   moveAll(userId: string, fromConversation: string, toConversation: string, since?: number): Promise<void>;
+  /** Sums the bytes of all files of a user. */
+  bytes(userId: string): Promise<number>;
   /** Lists clips that began before an instant, the oldest first. */
   expired(userId: string, before: number, limit: number): Promise<Clip[]>;
   /** At most 1000 ids. */

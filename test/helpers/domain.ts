@@ -213,6 +213,7 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
   const clips = createClips({
     ...{ storage, speechSettings, clock, log, files: clipFiles, encode: encodeOpusFile },
     async checkDisk() {},
+    maxBytesPerUser: 1e9,
   });
   const accesses = createAccesses({ storage, clock, log });
   const voiceless = { speakers: () => null, vad: noSpeech.vad };

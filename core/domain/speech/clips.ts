@@ -1,4 +1,4 @@
-import { type FileHandle, open } from 'node:fs/promises';
+import { type FileHandle, open, writeFile } from 'node:fs/promises';
 import type { Clock } from '../../contract/model.ts';
 import type { Storage } from '../../contract/plugin.ts';
 import { toAppError } from '../../runtime/errors.ts';
@@ -13,6 +13,8 @@ export const CLIP_FILES = { audio: '.ogg' } as const;
 export const ALL_CLIPS = 100_000;
 /** Deleted in one run of the job, so that other jobs run in between. */
 const DELETED_AT_ONCE = 500;
+/** Part of the limit to which clips are deleted, so that the next one does not exceed it again. */
+const ROOM = 0.95;
 const SAMPLES_PER_MS = 16;
 const DAY_MS = 24 * 3_600_000;
 
@@ -35,6 +37,7 @@ export function createClips({
   files,
   encode,
   checkDisk,
+  maxBytesPerUser,
   clock,
   log,
 }: {
@@ -45,13 +48,18 @@ export function createClips({
   encode(pcm: Int16Array): Promise<Uint8Array>;
   /** Rejects where the disk has no room for it. */
   checkDisk(): Promise<void>;
+  /** Beyond it, the oldest clips of an account are deleted. */
+  maxBytesPerUser: number;
   clock: Clock;
   log: Log;
 }) {
   /** Clips whose file may exist, but whose row does not yet. */
   const pending = new Set<string>();
+  /** Bytes by user, too many where some were deleted since: counted anew when they seem to exceed the limit. */
+  const sizes = new Map<string, number>();
 
-  async function store({ userId, conversationId, startedAt, pcm }: Spoken): Promise<void> {
+  /** Returns the bytes of the file. */
+  async function store({ userId, conversationId, startedAt, pcm }: Spoken): Promise<number> {
     const now = clock.now();
     const id = newId(now);
     pending.add(id);
@@ -59,12 +67,13 @@ export function createClips({
       await checkDisk();
       const bytes = await encode(pcm);
       const { audio: path } = await files.place(userId, id);
-      const file = await open(path, 'wx', 0o600);
-      await file.writeFile(bytes).finally(() => file.close());
+      await writeFile(path, bytes, { flag: 'wx', mode: 0o600, flush: true });
+      await files.settle(userId);
       const durationMs = Math.round(pcm.length / SAMPLES_PER_MS);
       await storage.clips.insert({
         ...{ id, userId, conversationId, startedAt, durationMs, bytes: bytes.length, createdAt: now },
       });
+      return bytes.length;
     } catch (error) {
       await files.remove(userId, [id]);
       throw error;
@@ -73,11 +82,35 @@ export function createClips({
     }
   }
 
-  /** Handler of `CLIPS_JOB`. */
-  const expire: JobHandler = async ({ key: userId }, signal) => {
+  async function noteSize(userId: string, added: number): Promise<void> {
+    const known = sizes.get(userId);
+    const size = known === undefined ? await storage.clips.bytes(userId) : known + added;
+    sizes.set(userId, size);
+    if (size <= maxBytesPerUser) return;
+    sizes.delete(userId);
+    await storage.jobs.enqueue({ kind: CLIPS_JOB, key: userId, runAt: clock.now(), payload: { userId } });
+  }
+
+  /** Lists clips to delete: those too old for their owner, else the oldest of too many. */
+  async function superfluous(userId: string): Promise<string[]> {
     const { keepAudioDays } = await speechSettings.get(userId);
     const before = keepAudioDays === null ? Number.MAX_SAFE_INTEGER : clock.now() - keepAudioDays * DAY_MS;
-    const due = (await storage.clips.expired(userId, before, DELETED_AT_ONCE)).map(({ id }) => id);
+    const old = await storage.clips.expired(userId, before, DELETED_AT_ONCE);
+    if (old.length > 0) return old.map(({ id }) => id);
+    const size = await storage.clips.bytes(userId);
+    if (size <= maxBytesPerUser) return [];
+    let excess = size - maxBytesPerUser * ROOM;
+    const all = await storage.clips.expired(userId, Number.MAX_SAFE_INTEGER, DELETED_AT_ONCE);
+    return all.flatMap(({ id, bytes }) => {
+      if (excess <= 0) return [];
+      excess -= bytes;
+      return [id];
+    });
+  }
+
+  /** Handler of `CLIPS_JOB`. */
+  const expire: JobHandler = async ({ key: userId }, signal) => {
+    const due = await superfluous(userId);
     if (due.length === 0 || signal.aborted) return undefined;
     await storage.clips.remove(userId, due);
     await files.remove(userId, due);
@@ -91,17 +124,19 @@ export function createClips({
     /** Keeps audio whose text is stored. Failures are logged: the text does not depend on it. */
     async keep(spoken: Spoken): Promise<void> {
       if (spoken.pcm.length === 0) return;
-      await store(spoken).catch(thrown => {
+      try {
+        await noteSize(spoken.userId, await store(spoken));
+      } catch (thrown) {
         const error = toAppError(thrown);
         // its conversation was deleted meanwhile
         if (error.code !== 'not_found') log.warn({ err: error }, 'audio of an utterance could not be kept');
-      });
+      }
     },
     list: storage.clips.list,
     get: storage.clips.get,
     open: (userId: string, id: string): Promise<FileHandle> => open(files.pathOf(userId, id, 'audio')),
     expire,
-    /** Removes what is older than the settings of its user say, and files without a row. */
+    /** Removes what is older than the settings of its user say, or too much, and files without a row. */
     async nightly(): Promise<void> {
       for (const userId of await files.users())
         await storage.jobs.enqueue({ kind: CLIPS_JOB, key: userId, runAt: clock.now(), payload: { userId } });

@@ -28,6 +28,11 @@ export function clipStore({ read, write }: Access): ClipStore {
           .patch({ conversationId: toConversation }),
       );
     },
+    bytes: userId =>
+      read('clips.bytes', async db => {
+        const row = await db(Clips.tableName).where('user_id', userId).sum('bytes as bytes').first();
+        return Number(row?.bytes ?? 0);
+      }),
     expired: (userId, before, limit) =>
       read('clips.expired', db =>
         all(

@@ -3,6 +3,9 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { concatSamples, encodeWav, SAMPLE_RATE, samplesToBytes } from '../../../../core/audio/pcm.ts';
 import { newId } from '../../../../core/domain/ids.ts';
+import { CLIP_FILES, createClips } from '../../../../core/domain/speech/clips.ts';
+import { CLIPS_JOB } from '../../../../core/domain/speech/speech-settings.ts';
+import { createUserFiles } from '../../../../core/domain/user-files.ts';
 import { containerSamples } from '../../../../core/listen/recordings/containers.ts';
 import { accountOf } from '../../../helpers/accounts.ts';
 import { completedConversation, openDomain, temporaryDirectory } from '../../../helpers/domain.ts';
@@ -142,6 +145,50 @@ test('an uploaded recording can be listened to, too, each part beside its text',
   t.is(clips.length, 2);
   const gapMs = Date.parse(clips[1]?.started_at ?? '') - Date.parse(clips[0]?.started_at ?? '');
   t.true(Math.abs(gapMs / 1000 - speech('tomorrow').length / SAMPLE_RATE - 3) < 1.5, `${gapMs}`);
+});
+
+test('beyond the limit in bytes the oldest clips of an account are deleted, and no others', async t => {
+  const domain = await openDomain(t);
+  const { clock, log, mediaDir, speechSettings, storage, users } = domain;
+  const [anna, ben] = [await users.add('anna'), await users.add('ben')];
+  const files = createUserFiles(join(mediaDir, 'clips'), CLIP_FILES);
+  const encode = async () => Buffer.alloc(1000);
+  const clips = createClips({
+    ...{ storage, speechSettings, files, encode, clock, log, maxBytesPerUser: 3500 },
+    async checkDisk() {},
+  });
+  const kept: Record<string, string> = {};
+  for (const { id: userId, name } of [anna, ben]) {
+    await speechSettings.change(userId, { keepAudioDays: 7 });
+    kept[name] = (await completedConversation(domain, userId, ['Hello there'])).id;
+  }
+  const jobs = async () => {
+    const found = await storage.jobs.claim([CLIPS_JOB], Number.MAX_SAFE_INTEGER, 1000, 10);
+    for (const job of found) await storage.jobs.done(job);
+    return found;
+  };
+  await jobs(); // of the settings
+  const keep = (userId: string, name: string, startedAt: number) =>
+    clips.keep({ userId, conversationId: kept[name] ?? '', startedAt, pcm: speech('tomorrow') });
+  const startedAt = clock.now();
+  await keep(ben.id, 'ben', startedAt);
+  for (const [number, expected] of [0, 0, 0, 1, 1].entries()) {
+    await keep(anna.id, 'anna', startedAt + 10 - number);
+    const found = await jobs();
+    t.is(found.length, expected, `clip ${number}`);
+    for (const job of found) {
+      t.is(job.key, anna.id);
+      await clips.expire(job, new AbortController().signal);
+    }
+  }
+  const left = await storage.clips.list(anna.id, kept.anna ?? '', { since: 0, limit: 9 });
+  t.deepEqual(
+    left.map(clip => clip.startedAt - startedAt),
+    [8, 9, 10],
+    'the first to be spoken went',
+  );
+  t.is((await readdir(join(mediaDir, 'clips', anna.id))).length, 3);
+  t.is((await readdir(join(mediaDir, 'clips', ben.id))).length, 1);
 });
 
 test('clips are deleted when they are older than their owner wants, and files without a row at once', async t => {
