@@ -38,7 +38,11 @@ export function createTestHook({
     const at = clock.now();
     const event = sampleEvent(webhook.trigger, hook, at);
     const request = render(webhook, event, log);
-    if (!request) throw new AppError('unavailable', `The webhook ${hook.type} makes no request of a test`);
+    if (!request)
+      throw new AppError(
+        'unavailable',
+        `The webhook type ${hook.type} rendered no request for the sample event; if it failed, the log says why`,
+      );
     const message = { ...deliveryTo(hook, event, request, at), body: request.body };
     const sent = await targets.ofHook(hook).send(message, new AbortController().signal);
     return { status: sent.status, error: sent.error, answer: sent.answer, tookMs: clock.now() - at };

@@ -1,4 +1,4 @@
-import type { Conversation, Device, Hook, Segment } from '../contract/model.ts';
+import type { ActionItem, Conversation, Device, Hook, Segment } from '../contract/model.ts';
 import type { WebhookEvent } from '../contract/plugin.ts';
 import { conversationJson, segmentJson } from '../domain/conversations/conversation-json.ts';
 import { happeningJson } from '../domain/devices/device-json.ts';
@@ -42,7 +42,7 @@ export function sampleEvent(
         now,
         conversations: [conversation],
         shown: [conversationJson(conversation, null)],
-        actionItems: [],
+        actionItems: [taskOf(conversation)],
       });
     case 'device': {
       const device = deviceOf(userId, now);
@@ -77,6 +77,22 @@ function conversationOf(userId: string, now: number): Conversation {
     geolocation: null,
     discarded: false,
     starred: false,
+    locked: false,
+  };
+}
+
+function taskOf({ id: conversationId, userId, createdAt }: Conversation): ActionItem {
+  return {
+    id: newId(createdAt),
+    userId,
+    description: TITLE,
+    completed: false,
+    createdAt,
+    updatedAt: createdAt,
+    dueAt: createdAt,
+    completedAt: null,
+    conversationId,
+    segmentId: null,
     locked: false,
   };
 }

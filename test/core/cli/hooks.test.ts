@@ -88,6 +88,7 @@ test.serial('A test sends a made-up event of every type, and shows what the rece
     t.regex(headers?.['webhook-signature'] as string, /^v1,/, type);
     if (type === 'audio_bytes') t.is(body?.length, 2 * 2 * 16_000);
     else t.regex(String(body), /test/, type);
+    if (type === 'day_summary') t.is(JSON.parse(String(body)).summary_json.action_items.length, 1);
   }
   receiver.behaviour = status(503);
   t.regex(
