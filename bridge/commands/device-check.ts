@@ -183,7 +183,7 @@ function framingText(framing: Framing): string {
     case 'fixed':
       return `frames of ${framing.frameBytes} bytes, ${around}`;
     case 'length-prefixed':
-      return `frames after their length (${framing.bytes} bytes), ${around}`;
+      return `frames after their length (${framing.bytes === 1 ? '1 byte' : '2 bytes'}), ${around}`;
     case 'adts':
       return `AAC with ADTS headers, ${around}`;
     case 'raw':

@@ -113,21 +113,24 @@ export function refusal(
     ...(seconds === undefined ? {} : { retryAfter: seconds }),
   };
   const slip = slipOf(server, status);
-  if (slip !== null) return error('config_error', `${nameOf(server)} ${slip} (${status})`, details);
-  const what = status === 429 ? 'received too many requests' : 'failed';
-  return error('upstream_error', `${nameOf(server)} ${what} (${status})`, details);
+  if (slip !== null) {
+    const [what, cure] = slip;
+    return error('config_error', `${nameOf(server)} ${what} (${status}); ${cure}`, details);
+  }
+  const failure = status === 429 ? 'received too many requests' : 'failed';
+  return error('upstream_error', `${nameOf(server)} ${failure} (${status})`, details);
 }
 
-/** Failures that another attempt cannot cure, and what to correct. */
-function slipOf(server: Server, status: number): string | null {
+/** Returns a failure that a retry cannot fix, and the remedy; null: it is another one. */
+function slipOf(server: Server, status: number): [what: string, cure: string] | null {
   const url = optionOf(server, 'url');
-  if (status >= 300 && status < 400) return `redirects; set ${url} to the address that it redirects to`;
-  if (status === 401 || status === 403) return `refuses the key; correct ${optionOf(server, 'apiKey')}`;
+  if (status >= 300 && status < 400) return ['redirects', `set ${url} to the address that it redirects to`];
+  if (status === 401 || status === 403) return ['refuses the key', `correct ${optionOf(server, 'apiKey')}`];
   if (status === 404 && server.options?.model !== undefined) {
     const model = optionOf(server, 'model');
-    return `has no such endpoint or model; fetch the model there, or correct ${url} or ${model}`;
+    return ['has no such endpoint or model', `fetch the model there, or correct ${url} or ${model}`];
   }
-  return status === 404 || status === 405 ? `has no such endpoint; correct ${url}` : null;
+  return status === 404 || status === 405 ? ['has no such endpoint', `correct ${url}`] : null;
 }
 
 function optionOf({ plugin, options }: Server, option: 'url' | 'apiKey' | 'model'): string {

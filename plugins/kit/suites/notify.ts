@@ -1,4 +1,4 @@
-/** Requirements for every notification channel, as plain checks that throw. They send about twenty notifications. */
+/** Requirements for every notification channel, as plain checks that throw. They send about 30 notifications. */
 import assert from 'node:assert/strict';
 import type { NotificationChannel, NotificationMessage } from '../../../core/contract/plugin.ts';
 import { explainsAddress, keepsAddress, marksSecrets, parseAddress, refusesNonsense } from './address.ts';

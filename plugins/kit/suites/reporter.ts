@@ -59,13 +59,18 @@ export function reasonOf(thrown: unknown, placeOf: PlaceOf = () => null): string
 function messageOf(thrown: unknown): string {
   if (thrown instanceof AssertionError) return behaviourOf(thrown);
   if (!(thrown instanceof Error)) return String(thrown);
-  const { message, cause } = thrown;
-  // The message `fetch failed` is useless without its cause; others have it already.
-  return cause instanceof Error && !tells(message, cause) ? `${message}: ${cause.message}` : message;
+  const { message } = thrown;
+  // Messages such as `fetch failed` are useless without their first cause; others include it.
+  const cause = firstCauseOf(thrown);
+  return cause === thrown || includes(message, cause) ? message : `${message} (${cause.message})`;
 }
 
-/** Whether a message has its cause already, in its words or by its code. */
-function tells(message: string, cause: Error): boolean {
+function firstCauseOf(error: Error): Error {
+  return error.cause instanceof Error ? firstCauseOf(error.cause) : error;
+}
+
+/** Returns whether a message includes its cause already, in its words or by its code. */
+function includes(message: string, cause: Error): boolean {
   const { code } = Object(cause);
   return message.includes(cause.message) || (typeof code === 'string' && message.includes(code));
 }

@@ -38,10 +38,10 @@ test('JSON is posted with the headers of the server, and the answer is read', as
 });
 
 const REFUSED: [status: number, headers: Record<string, string>, code: string, words: RegExp][] = [
-  [401, {}, 'config_error', /refuses the key; correct plugins\.acme\.apiKey \(401\)$/],
-  [404, {}, 'config_error', /no such endpoint; correct plugins\.acme\.url/],
-  [302, { location: '/' }, 'config_error', /redirects; set plugins\.acme\.url to/],
-  [429, { 'retry-after': '7' }, 'upstream_error', /asked too often/],
+  [401, {}, 'config_error', /refuses the key \(401\); correct plugins\.acme\.apiKey$/],
+  [404, {}, 'config_error', /no such endpoint \(404\); correct plugins\.acme\.url$/],
+  [302, { location: '/' }, 'config_error', /redirects \(302\); set plugins\.acme\.url to/],
+  [429, { 'retry-after': '7' }, 'upstream_error', /too many requests \(429\)$/],
   [503, {}, 'upstream_error', /failed \(503\)$/],
 ];
 
@@ -55,11 +55,11 @@ for (const [status, headers, code, words] of REFUSED)
     t.false(error.message.includes('said'));
   });
 
-test('the names of other options stand in errors', async t => {
+test('errors name the options of the plugin', async t => {
   const server = await serve(t, (_incoming, response) => response.writeHead(404).end());
   const options = { url: 'baseUrl', model: 'model' };
   await t.throwsAsync(postJson(context, { ...server, options }, '/say', {}, never), {
-    message: /or model; .* plugins\.acme\.baseUrl or plugins\.acme\.model \(404\)$/,
+    message: /or model \(404\); .* plugins\.acme\.baseUrl or plugins\.acme\.model$/,
   });
 });
 

@@ -183,10 +183,10 @@ test('openai opens only once the server has answered, and reports what prevents 
   server.listModels = response => reply(response, 200, 'x'.repeat(2_000_000));
   await t.notThrowsAsync(opening(), 'one with a great many models is, too');
   const cases: [status: number, code: ErrorCode, message: RegExp][] = [
-    [401, 'config_error', /refuses the key; correct plugins\.openai\.apiKey/],
-    [403, 'config_error', /refuses the key; correct plugins\.openai\.apiKey/],
-    [302, 'config_error', /put the address that it leads to in plugins\.openai\.baseUrl/],
-    [429, 'upstream_error', /asked too often/],
+    [401, 'config_error', /refuses the key \(401\); correct plugins\.openai\.apiKey/],
+    [403, 'config_error', /refuses the key \(403\); correct plugins\.openai\.apiKey/],
+    [302, 'config_error', /redirects \(302\); set plugins\.openai\.baseUrl to/],
+    [429, 'upstream_error', /too many requests \(429\)/],
     [503, 'upstream_error', /failed \(503\)/],
   ];
   for (const [status, code, message] of cases) {

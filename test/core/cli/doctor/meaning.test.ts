@@ -27,8 +27,8 @@ test('a language model is asked a question, and its problems are reported with i
   const without = await look(t, languageModelCheck, patient);
   t.like(without['openai-llm'], {
     level: 'doubt',
-    detail: `${server.baseUrl} has no such endpoint or model`,
-    cure: 'fetch the model there, or correct plugins.openai-llm.baseUrl or plugins.openai-llm.model (404)',
+    detail: `${server.baseUrl} has no such endpoint or model (404)`,
+    cure: 'fetch the model there, or correct plugins.openai-llm.baseUrl or plugins.openai-llm.model',
   });
 
   await server.close();

@@ -138,12 +138,12 @@ test('a failure says what the recogniser did', async t => {
   const error = await t.throwsAsync(async () => silence?.run({ provider, language: 'en', speech: [] }));
   t.is(
     reasonOf(error),
-    'it answered to 2 s of silence with "Thank you for watching"; yield nothing where nothing was said',
+    'it answered 2 s of silence with "Thank you for watching"; yield nothing if nothing was said',
   );
   const wrong = t.throws(() => assert.deepEqual({ a: [1] }, { a: [2] }));
   t.is(reasonOf(wrong), 'it answered { a: [ 1 ] } instead of { a: [ 2 ] }');
   t.is(
     reasonOf(new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED') })),
-    'fetch failed: connect ECONNREFUSED',
+    'fetch failed (connect ECONNREFUSED)',
   );
 });
