@@ -15,7 +15,7 @@ import { SERVICE_DIRECTORY } from '../core/cli/data-directory.ts';
 import { createOutbound } from '../core/delivery/outbound.ts';
 import { signatureHeaders } from '../core/delivery/signature.ts';
 import { accountOf } from './helpers/accounts.ts';
-import { earshot } from './helpers/cli.ts';
+import { command, earshot } from './helpers/cli.ts';
 import { helpOf } from './helpers/command-help.ts';
 import { freePort } from './helpers/free-port.ts';
 import { countingStt, openServer } from './helpers/services.ts';
@@ -232,7 +232,7 @@ for (const [path, text] of pages) {
     for (const example of examples) {
       const [, args] = /^npx earshot (.*)$/.exec(example) ?? [];
       if (args && !args.startsWith('bridge')) {
-        const { code, stdout, stderr } = await earshot(args.split(' '), {
+        const { code, stdout, stderr } = await command(args.split(' '), {
           EARSHOT_DATA_DIR: instance.dataDir,
         });
         t.is(code, 0, `${example}: ${stderr}`);

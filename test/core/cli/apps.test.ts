@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { earshot } from '../../helpers/cli.ts';
+import { command } from '../../helpers/cli.ts';
 import { temporaryDirectory } from '../../helpers/domain.ts';
 import { openServer, prepareData } from '../../helpers/services.ts';
 import { changeDatabase } from '../../helpers/sqlite.ts';
@@ -11,12 +11,12 @@ async function start(t: ExecutionContext) {
   const server = await openServer(t, { stt: [] });
   const env = { EARSHOT_DATA_DIR: server.dataDir };
   const app = async (...args: string[]) => {
-    const { code, stdout, stderr } = await earshot(['app', ...args], env);
+    const { code, stdout, stderr } = await command(['app', ...args], env);
     t.is(code, 0, stderr);
     return stdout;
   };
   const refused = async (...args: string[]) => {
-    const { code, stdout, stderr } = await earshot(['app', ...args], env);
+    const { code, stdout, stderr } = await command(['app', ...args], env);
     t.not(code, 0);
     t.is(stdout, '');
     t.regex(stderr, /^error: [^\n]+\n$/);
@@ -140,7 +140,7 @@ test.serial('A name with control characters is rejected; an existing one is show
 test.serial('Apps are created while no server runs, too', async t => {
   const env = { EARSHOT_DATA_DIR: await temporaryDirectory(t) };
   const run = async (...args: string[]) => {
-    const { code, stdout, stderr } = await earshot(args, env);
+    const { code, stdout, stderr } = await command(args, env);
     t.is(code, 0, stderr);
     return stdout;
   };

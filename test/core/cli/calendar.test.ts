@@ -1,9 +1,6 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { text } from 'node:stream/consumers';
 import test from 'ava';
 import { openCaldavServer } from '../../helpers/caldav-server.ts';
-import { MAIN, plainEnvironment } from '../../helpers/cli.ts';
+import { command } from '../../helpers/cli.ts';
 import { openServer } from '../../helpers/services.ts';
 
 test.serial(
@@ -16,16 +13,7 @@ test.serial(
       delivery: { allowHosts: ['127.0.0.1'] },
     });
     const run = async (input: string, ...args: string[]) => {
-      const child = spawn(process.execPath, [MAIN, '--data-dir', dataDir, 'calendar', ...args], {
-        env: plainEnvironment(),
-      });
-      child.stdin.on('error', () => {}); // it may exit before it has read everything
-      child.stdin.end(input);
-      const [stdout, stderr, [code]] = await Promise.all([
-        text(child.stdout),
-        text(child.stderr),
-        once(child, 'close'),
-      ]);
+      const { code, stdout, stderr } = await command(['--data-dir', dataDir, 'calendar', ...args], {}, input);
       return { code, said: stdout + stderr };
     };
     t.regex((await run('', 'status', 'owner')).said, /No calendar is connected/);

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { earshot } from '../../helpers/cli.ts';
+import { command } from '../../helpers/cli.ts';
 import { type Behaviour, startReceiver, status } from '../../helpers/receiver.ts';
 import { openServer } from '../../helpers/services.ts';
 import { openDatabase } from '../../helpers/sqlite.ts';
@@ -9,7 +9,7 @@ const says: Behaviour = response => void response.end('thank you');
 
 async function start(t: ExecutionContext) {
   const server = await openServer(t, { stt: [], delivery: { allowHosts: ['127.0.0.1'] } });
-  const run = (...args: string[]) => earshot(['hook', ...args], { EARSHOT_DATA_DIR: server.dataDir });
+  const run = (...args: string[]) => command(['hook', ...args], { EARSHOT_DATA_DIR: server.dataDir });
   const hook = async (...args: string[]) => {
     const { code, stdout, stderr } = await run(...args);
     t.is(code, 0, stderr);

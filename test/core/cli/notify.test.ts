@@ -1,9 +1,6 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import test from 'ava';
-import { earshot, MAIN, plainEnvironment } from '../../helpers/cli.ts';
+import { command } from '../../helpers/cli.ts';
 import { temporaryDirectory } from '../../helpers/domain.ts';
 import { openServer, prepareData } from '../../helpers/services.ts';
 
@@ -17,16 +14,7 @@ test.serial('Addresses are added, tested, listed and removed, and their secrets 
     plugins: { 'acme-channel': { use } },
   });
   const run = async (input: string, ...args: string[]) => {
-    const child = spawn(process.execPath, [MAIN, '--data-dir', dataDir, 'notify', ...args], {
-      env: plainEnvironment(),
-    });
-    child.stdin.on('error', () => {}); // it may exit before it has read everything
-    child.stdin.end(input);
-    const [stdout, stderr, [code]] = await Promise.all([
-      text(child.stdout),
-      text(child.stderr),
-      once(child, 'close'),
-    ]);
+    const { code, stdout, stderr } = await command(['--data-dir', dataDir, 'notify', ...args], {}, input);
     return { code, said: stdout + stderr };
   };
   const channels = await run('', 'channels');
@@ -81,7 +69,7 @@ test.serial('Addresses are added, tested, listed and removed, and their secrets 
 test.serial('Addresses are added and shown while no server runs, too', async t => {
   const env = { EARSHOT_DATA_DIR: await temporaryDirectory(t) };
   const run = async (...args: string[]) => {
-    const { code, stdout, stderr } = await earshot(args, env);
+    const { code, stdout, stderr } = await command(args, env);
     t.is(code, 0, stderr);
     return stdout;
   };

@@ -1,11 +1,11 @@
 import test from 'ava';
-import { earshot } from '../../helpers/cli.ts';
+import { command } from '../../helpers/cli.ts';
 import { openServer } from '../../helpers/services.ts';
 
 test('listening is paused, resumed and scheduled on the command line', async t => {
   const server = await openServer(t, { stt: [], notifications: { timeZone: 'Europe/Berlin' } });
   const run = async (...args: string[]) => {
-    const { code, stdout, stderr } = await earshot(args, { EARSHOT_DATA_DIR: server.dataDir });
+    const { code, stdout, stderr } = await command(args, { EARSHOT_DATA_DIR: server.dataDir });
     return code === 0 ? stdout : stderr;
   };
   t.is(await run('listening', 'owner'), 'owner is listened to.\n');

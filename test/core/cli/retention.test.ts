@@ -1,11 +1,11 @@
 import test from 'ava';
-import { earshot } from '../../helpers/cli.ts';
+import { command } from '../../helpers/cli.ts';
 import { openServer } from '../../helpers/services.ts';
 
 test('retention rules are shown, tried and replaced on the command line', async t => {
   const server = await openServer(t, { stt: [] });
   const run = async (...args: string[]) => {
-    const { code, stdout, stderr } = await earshot(['retention', 'owner', ...args], {
+    const { code, stdout, stderr } = await command(['retention', 'owner', ...args], {
       EARSHOT_DATA_DIR: server.dataDir,
     });
     return code === 0 ? stdout : stderr;

@@ -1,11 +1,11 @@
 import test from 'ava';
-import { earshot } from '../../helpers/cli.ts';
+import { command } from '../../helpers/cli.ts';
 import { openServer } from '../../helpers/services.ts';
 
 test('words for recognisers are added, listed and removed', async t => {
   const server = await openServer(t, { stt: [] });
   const vocabulary = async (...args: string[]) => {
-    const { code, stdout, stderr } = await earshot(['vocabulary', ...args], {
+    const { code, stdout, stderr } = await command(['vocabulary', ...args], {
       EARSHOT_DATA_DIR: server.dataDir,
     });
     return code === 0 ? stdout : stderr;

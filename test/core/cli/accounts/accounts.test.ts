@@ -3,11 +3,10 @@ import { once } from 'node:events';
 import { existsSync, globSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
 import { samplesToBytes } from '../../../../core/audio/pcm.ts';
 import { APP, accountOf } from '../../../helpers/accounts.ts';
-import { MAIN, plainEnvironment } from '../../../helpers/cli.ts';
+import { command, MAIN, plainEnvironment } from '../../../helpers/cli.ts';
 import { temporaryDirectory } from '../../../helpers/domain.ts';
 import { eventually } from '../../../helpers/eventually.ts';
 import { connectListen } from '../../../helpers/listen-client.ts';
@@ -18,17 +17,7 @@ import { openDatabase } from '../../../helpers/sqlite.ts';
 const PASSWORD = 'correct horse battery';
 
 /** Runs a command with piped input. */
-async function piped(input: string, ...args: string[]) {
-  const child = spawn(process.execPath, [MAIN, ...args], { env: plainEnvironment() });
-  child.stdin.on('error', () => {}); // it may exit before it has read everything
-  child.stdin.end(input);
-  const [stdout, stderr, [code]] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    once(child, 'close'),
-  ]);
-  return { code, stdout, stderr };
-}
+const piped = (input: string, ...args: string[]) => command(args, {}, input);
 
 async function start(t: ExecutionContext) {
   const { url, dataDir } = await openServer(t, countingStt());
@@ -365,8 +354,8 @@ test.serial(
 
 /** Runs a terminal session that answers each of these prompts, and returns its output. */
 async function atTerminal(dataDir: string, answers: [prompt: string, typed: string][]) {
-  const command = [process.execPath, MAIN, '--data-dir', dataDir, 'user', 'password', 'owner'];
-  const child = spawn('script', ['-qefc', command.join(' '), '/dev/null'], { env: plainEnvironment() });
+  const typed = [process.execPath, MAIN, '--data-dir', dataDir, 'user', 'password', 'owner'];
+  const child = spawn('script', ['-qefc', typed.join(' '), '/dev/null'], { env: plainEnvironment() });
   let seen = '';
   child.stdout.on('data', chunk => {
     seen += chunk;
