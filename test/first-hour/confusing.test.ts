@@ -1,9 +1,9 @@
 import test from 'ava';
-import { earshot } from '../helpers/cli.ts';
+import { command, earshot } from '../helpers/cli.ts';
 import { temporaryDirectory } from '../helpers/domain.ts';
 import { confusing } from './confusing.ts';
 
-const helpOf = async (words: string[]) => (await earshot([...words, '--help'])).stdout;
+const helpOf = async (words: string[]) => (await command([...words, '--help'])).stdout;
 
 test('commands named in hints exist, and confusing output is found', async t => {
   t.deepEqual(

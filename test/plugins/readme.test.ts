@@ -13,7 +13,7 @@ import { createPluginHost, type PluginHost } from '../../core/plugin-host/plugin
 import { createLog } from '../../core/runtime/log.ts';
 import { sttChecks } from '../../plugins/kit/suites/stt.ts';
 import { webhookChecks } from '../../plugins/kit/suites/webhook.ts';
-import { earshot } from '../helpers/cli.ts';
+import { command, earshot } from '../helpers/cli.ts';
 import { startNotifyServer } from '../helpers/notify-servers.ts';
 import { execute } from '../helpers/packed.ts';
 import { fixture } from './stt/context.ts';
@@ -107,7 +107,7 @@ test("the README's first plugin passes the check that the README names", async t
     ...['--speech', join(import.meta.dirname, `../fixtures/${name}.wav`)],
     ...['--text', RECORDINGS[index]?.text ?? ''],
   ]);
-  const { code, stdout, stderr } = await earshot([...here, ...speech]);
+  const { code, stdout, stderr } = await command([...here, ...speech]);
   t.is(code, 0, stdout + stderr);
   t.deepEqual(
     stdout.split('\n').filter(line => /^[!✗]/.test(line)),

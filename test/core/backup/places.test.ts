@@ -10,7 +10,7 @@ import { nameOf } from '../../../core/backup/names.ts';
 import { placeAt } from '../../../core/backup/places.ts';
 import { openProgram } from '../../../core/backup/program.ts';
 import { openBucket, type S3Settings } from '../../../core/backup/s3.ts';
-import { earshot } from '../../helpers/cli.ts';
+import { command } from '../../helpers/cli.ts';
 import { ACCESS_KEY, s3Server, signatureOf } from '../../helpers/s3-server.ts';
 import { openDatabase } from '../../helpers/sqlite.ts';
 
@@ -309,7 +309,7 @@ test('on the command line a backup goes to a bucket, is listed there, and comes 
     EARSHOT_BACKUP__S3__SECRET_ACCESS_KEY_FILE: file,
   };
   const run = async (...args: string[]) => {
-    const ran = await earshot(['--data-dir', dataDir, ...args], env);
+    const ran = await command(['--data-dir', dataDir, ...args], env);
     t.is(ran.code, 0, ran.stderr);
     t.notRegex(ran.stdout + ran.stderr, /wJalrXUtnFEMI/);
     return ran.stdout;

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { earshot } from '../../helpers/cli.ts';
+import { command } from '../../helpers/cli.ts';
 import { openServer, prepareData } from '../../helpers/services.ts';
 
 interface Places {
@@ -29,13 +29,13 @@ async function places(t: ExecutionContext): Promise<Places> {
 }
 
 async function run(t: ExecutionContext, ...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await earshot(args);
+  const { code, stdout, stderr } = await command(args);
   t.deepEqual([code, stderr], [0, ''], stderr);
   return stdout;
 }
 
 async function refused(t: ExecutionContext, { oldDir, config }: Places, message: RegExp): Promise<void> {
-  const { code, stdout, stderr } = await earshot(['move', '--to', config, '--data-dir', oldDir]);
+  const { code, stdout, stderr } = await command(['move', '--to', config, '--data-dir', oldDir]);
   t.deepEqual([code, stdout], [1, '']);
   t.regex(stderr, /^error: [^\n]+\n$/);
   t.regex(stderr, message);
@@ -137,7 +137,7 @@ test.serial('a single configuration, or a missing one, is rejected as a target',
     /Both configurations mean the database .*new\/earshot\.db/,
   );
   await refused(t, { ...here, config: join(here.newDir, 'none.yaml') }, /there is no file .*none\.yaml/);
-  const { code, stderr } = await earshot(['move']);
+  const { code, stderr } = await command(['move']);
   t.is(code, 2);
   t.regex(stderr, /^error: .*--to/);
 });

@@ -5,7 +5,7 @@ import test, { type ExecutionContext } from 'ava';
 import { stringify } from 'yaml';
 import { encodeWav } from '../../../core/audio/pcm.ts';
 import type { Finding } from '../../../plugins/kit/suites/report.ts';
-import { earshot } from '../../helpers/cli.ts';
+import { command } from '../../helpers/cli.ts';
 import { SPEECH } from '../../helpers/known-speech.ts';
 import { oidcProvider } from '../../helpers/oidc-provider.ts';
 import { startOpenAiServer } from '../../helpers/openai-server.ts';
@@ -29,7 +29,7 @@ interface Outcome {
 }
 
 async function check(args: string[], env: NodeJS.ProcessEnv = {}): Promise<Outcome> {
-  const { code, stdout, stderr } = await earshot(['plugin', 'check', ...args, '--json'], env);
+  const { code, stdout, stderr } = await command(['plugin', 'check', ...args, '--json'], env);
   const { findings }: { findings: Finding[] } = JSON.parse(stdout);
   const failed = findings.filter(({ verdict }) => verdict === 'failed');
   return { code, stderr, findings, failed: failed.map(({ group, title }) => `${group}: ${title}`) };
@@ -357,7 +357,7 @@ test.serial('a recogniser without English names the speech it needs', async t =>
 test.serial('for people, each check is a line, followed by its errors', async t => {
   const file = join(await directory(t), 'acme.mjs');
   await writeFile(file, source({ fields: 'api: 2,' }));
-  const { code, stdout, stderr } = await earshot(['plugin', 'check', file]);
+  const { code, stdout, stderr } = await command(['plugin', 'check', file]);
   t.is(code, 1);
   t.is(stdout, `✗ module: loads, and has the shape of a plugin\n    api must be 1, not 2, in ${file}\n`);
   t.is(stderr, `error: ${file}: 1 of 1 checks failed\n`);
@@ -462,7 +462,7 @@ test.serial('a missing file or package is reported with the way out', async t =>
     typo.findings[0]?.detail ?? '',
     /^there is neither a file notify\/acme\.ts in \S+ nor an installed package of that name$/,
   );
-  const { code, stderr } = await earshot(['plugin', 'check', 'local', '--speech', 'a.wav']);
+  const { code, stderr } = await command(['plugin', 'check', 'local', '--speech', 'a.wav']);
   t.deepEqual([code, stderr], [1, 'error: each --speech needs a --text\n']);
 });
 

@@ -115,7 +115,7 @@ test.serial('accounts and their credentials can be created while no server runs'
   const dir = await tempDir(t);
   await prepareData(dir);
   const run = async (...args: string[]) => {
-    const { code, stdout, stderr } = await earshot(['--data-dir', dir, ...args, '--json']);
+    const { code, stdout, stderr } = await command(['--data-dir', dir, ...args, '--json']);
     t.is(stderr, '');
     t.is(code, 0);
     t.regex(stdout, /^[^\n]+\n$/);
@@ -176,7 +176,7 @@ test.serial('while a server runs, the commands go through it', async t => {
 test.serial('stream sends a recording and prints the result', async t => {
   const instance = await openServer(t, countingStt());
   const stream = (...args: string[]) =>
-    earshot(['stream', RECORDING, '--data-dir', instance.dataDir, '--speed', '20', ...args]);
+    command(['stream', RECORDING, '--data-dir', instance.dataDir, '--speed', '20', ...args]);
   const [told, opus, waited] = await Promise.all([
     stream('--finish'),
     stream('--finish', '--json', '--codec', 'opus_fs320', '--key', instance.key),
@@ -202,7 +202,7 @@ test.serial('stream reports when nothing was recognised, and when it is refused'
   const silent = join(await tempDir(t), 'silence.wav');
   const wav = Buffer.from(await readFile(RECORDING));
   await writeFile(silent, wav.fill(0, 44));
-  const heard = await earshot([
+  const heard = await command([
     'stream',
     silent,
     '--data-dir',
@@ -215,7 +215,7 @@ test.serial('stream reports when nothing was recognised, and when it is refused'
   t.regex(heard.stdout, /No speech was heard\.\n$/);
 
   const { key } = await instance.app.commands.key({ user: 'owner', scopes: ['memories:read'] });
-  const refused = await earshot(['stream', RECORDING, '--data-dir', instance.dataDir, '--key', key]);
+  const refused = await command(['stream', RECORDING, '--data-dir', instance.dataDir, '--key', key]);
   t.is(refused.code, 1);
   t.regex(refused.stderr, /^error: .*403.*listen\n$/);
 });

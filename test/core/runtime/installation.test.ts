@@ -6,7 +6,7 @@ import { loadConfig } from '../../../config/load.ts';
 import { openStorage } from '../../../core/app.ts';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
 import { createLog } from '../../../core/runtime/log.ts';
-import { earshot } from '../../helpers/cli.ts';
+import { command, earshot } from '../../helpers/cli.ts';
 import { temporaryDirectory } from '../../helpers/domain.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { connectListen } from '../../helpers/listen-client.ts';
@@ -55,7 +55,7 @@ test('a data directory without its database is not served with an empty one, and
     const message =
       /is empty, but .*server\.json says that it has accounts.*Put back.*begin anew, move the data directory away/;
     await t.throwsAsync(buildServer({ ...stt, dataDir }), { code: 'config_error', message }, how);
-    const { code, stderr } = await earshot(['user', 'add', 'Mallory'], { EARSHOT_DATA_DIR: dataDir });
+    const { code, stderr } = await command(['user', 'add', 'Mallory'], { EARSHOT_DATA_DIR: dataDir });
     t.is(code, 1, how);
     t.regex(stderr, message, how);
 

@@ -22,7 +22,7 @@ import { openDisk } from '../../../../core/listen/spool/disk.ts';
 import { type Entry as Message, openSpool } from '../../../../core/listen/spool/spool.ts';
 import type { AppError } from '../../../../core/runtime/errors.ts';
 import { accountOf } from '../../../helpers/accounts.ts';
-import { earshot } from '../../../helpers/cli.ts';
+import { command, earshot } from '../../../helpers/cli.ts';
 import { openDatabases } from '../../../helpers/databases.ts';
 import {
   completedConversation,
@@ -850,23 +850,23 @@ test('The command line exports and imports, with and without a running server', 
     body: JSON.stringify({ content: 'Likes tea' }),
   });
   await writeFile(`${file}.unfinished`, 'of a server that was killed');
-  const made = await earshot([...at, 'export', 'owner', '--to', file], {});
+  const made = await command([...at, 'export', 'owner', '--to', file], {});
   t.regex(made.stdout, /^Everything of owner is in .*owner\.zip \(\d+ kB\)\.\n$/, made.stderr);
-  t.regex((await earshot([...at, 'export', 'owner', '--to', file], {})).stderr, /there already.*--to/);
-  t.regex((await earshot([...at, 'export', 'nobody'], {})).stderr, /nobody/);
-  const tried = await earshot([...at, 'import', file, '--user', 'eve', '--dry-run'], {});
+  t.regex((await command([...at, 'export', 'owner', '--to', file], {})).stderr, /there already.*--to/);
+  t.regex((await command([...at, 'export', 'nobody'], {})).stderr, /nobody/);
+  const tried = await command([...at, 'import', file, '--user', 'eve', '--dry-run'], {});
   t.regex(tried.stdout, /^ROWS {2}TABLE\n.*1 +memories\n.*valid.*Nothing was changed/s, tried.stderr);
   t.notRegex(tried.stdout, /^0 /m);
   const trials = await earshot([...at, 'import', '--user', 'eve', '--list'], {});
   t.regex(trials.stdout, /checked +Earshot +owner\.zip +1 memories\n/, trials.stderr);
   await server.app.stop();
-  const taken = await earshot([...at, 'import', file, '--user', 'eve'], {});
+  const taken = await command([...at, 'import', file, '--user', 'eve'], {});
   t.regex(taken.stdout, /Everything was imported into the account eve/, taken.stderr);
-  const list = await earshot([...at, 'import', '--user', 'eve', '--list'], {});
+  const list = await command([...at, 'import', '--user', 'eve', '--list'], {});
   t.regex(list.stdout, /done +Earshot +owner\.zip +1 memories\n/, list.stderr);
-  t.regex((await earshot([...at, 'import', file, '--user', 'eve'], {})).stderr, /not empty/);
+  t.regex((await command([...at, 'import', file, '--user', 'eve'], {})).stderr, /not empty/);
   t.regex(
-    (await earshot([...at, 'import', '/nowhere.zip', '--user', 'eve'], {})).stderr,
+    (await command([...at, 'import', '/nowhere.zip', '--user', 'eve'], {})).stderr,
     /nowhere\.zip does not exist/,
   );
 });

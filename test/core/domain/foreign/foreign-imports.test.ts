@@ -8,7 +8,7 @@ import { createConversations } from '../../../../core/domain/conversations/conve
 import { createForeignImports } from '../../../../core/domain/foreign/foreign-imports.ts';
 import type { ForeignSource, ForeignThing } from '../../../../core/domain/foreign/foreign-item.ts';
 import type { AppError } from '../../../../core/runtime/errors.ts';
-import { earshot } from '../../../helpers/cli.ts';
+import { command, earshot } from '../../../helpers/cli.ts';
 import { openDatabases } from '../../../helpers/databases.ts';
 import {
   completedConversation,
@@ -310,26 +310,26 @@ test('The command line imports, lists and undoes imports, with a running server 
   const server = await openServer(t, { stt: [] });
   const at = ['--data-dir', server.dataDir, 'import', '--user', 'owner'];
   const folder = await writeExport(await temporaryDirectory(t), EXPORTS.bee);
-  const tried = await earshot([...at, folder, '--dry-run'], {});
+  const tried = await command([...at, folder, '--dry-run'], {});
   t.regex(
     tried.stdout,
     /^Format: Bee\. .*:\n {2}1 conversation\n {2}2 memories\n {2}2 tasks\nLeft out: 1 × daily note, .*\nNothing was changed.*without --dry-run/s,
     tried.stderr,
   );
-  const taken = await earshot([...at, folder], {});
+  const taken = await command([...at, folder], {});
   t.regex(
     taken.stdout,
     /^Imported into the account owner, from Bee:.*To undo this import: .*import --user owner --undo \S+/s,
     taken.stderr,
   );
-  const list = await earshot([...at, '--list'], {});
+  const list = await command([...at, '--list'], {});
   t.regex(list.stdout, /done +Bee +earshot-\w+ +1 conversation, 1 person, 2 memories, 2 tasks/, list.stderr);
-  const again = await earshot([...at, folder], {});
+  const again = await command([...at, folder], {});
   t.regex(again.stdout, /from Bee:\n {2}nothing\nImported before: 5\.\n/, again.stderr);
   t.notRegex(again.stdout, /undo/);
   const id = /--undo (\S+)/.exec(taken.stdout)?.[1] ?? '';
-  t.regex((await earshot([...at, '--undo', id.slice(-8)], {})).stdout, /undone\. Deleted from .*2 memories/);
-  t.regex((await earshot([...at, '--undo', id], {})).stderr, /undone already/);
-  t.regex((await earshot([...at, '--undo', 'ffffffff'], {})).stderr, /import --user owner --list shows all/);
+  t.regex((await command([...at, '--undo', id.slice(-8)], {})).stdout, /undone\. Deleted from .*2 memories/);
+  t.regex((await command([...at, '--undo', id], {})).stderr, /undone already/);
+  t.regex((await command([...at, '--undo', 'ffffffff'], {})).stderr, /import --user owner --list shows all/);
   t.regex((await earshot(at, {})).stderr, /file, folder or address to import/);
 });

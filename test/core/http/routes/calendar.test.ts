@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import ICAL from 'ical.js';
-import { earshot } from '../../../helpers/cli.ts';
+import { command } from '../../../helpers/cli.ts';
 import { completedConversation } from '../../../helpers/domain.ts';
 import { openRest } from '../../../helpers/rest.ts';
 import { openServer } from '../../../helpers/services.ts';
@@ -208,7 +208,7 @@ test('A calendar has at most 2,000 events and 1,000 open tasks, and is generated
 
 test('earshot calendar creates and revokes the link of an account', async t => {
   const { url, dataDir } = await openServer(t, { stt: [] });
-  const run = (...args: string[]) => earshot(['calendar', ...args], { EARSHOT_DATA_DIR: dataDir });
+  const run = (...args: string[]) => command(['calendar', ...args], { EARSHOT_DATA_DIR: dataDir });
   const { stdout } = await run('link', 'owner', '--json');
   const { path, url: whole } = JSON.parse(stdout);
   t.is(whole, null);

@@ -5,7 +5,7 @@ import { encodeWav, SAMPLE_RATE, samplesToBytes } from '../../../../core/audio/p
 import { callControl, controlPath } from '../../../../core/control/control.ts';
 import { timeInName } from '../../../../core/domain/recordings/recorded-at.ts';
 import { accountOf } from '../../../helpers/accounts.ts';
-import { earshot } from '../../../helpers/cli.ts';
+import { command, earshot } from '../../../helpers/cli.ts';
 import { coreProcess } from '../../../helpers/core-process.ts';
 import { temporaryDirectory } from '../../../helpers/domain.ts';
 import { eventually } from '../../../helpers/eventually.ts';
@@ -234,8 +234,8 @@ test('import-audio hands files to the running server, or stores them for the nex
   const ended = new Date('2026-03-01T10:00:00Z');
   await utimes(file, ended, ended);
   const env = { EARSHOT_DATA_DIR: dataDir };
-  await earshot(['user', 'add', 'ada'], env);
-  const left = await earshot(['import-audio', file, '--user', 'ada'], env);
+  await command(['user', 'add', 'ada'], env);
+  const left = await command(['import-audio', file, '--user', 'ada'], env);
   t.regex(left.stdout, /walk\.wav +waiting[\s\S]*No server runs/);
 
   const server = await openServer(t, { ...prompt(), dataDir });
@@ -250,8 +250,8 @@ test('import-audio hands files to the running server, or stores them for the nex
     env,
   );
   t.like(JSON.parse(again.stdout), { recordings: [{ state: 'done', conversations: 1 }] });
-  t.regex((await earshot(['import-audio', '/nowhere.wav', '--user', 'ada'], env)).stderr, /cannot be read/);
-  t.regex((await earshot(['import-audio', file, '--user', 'eve'], env)).stderr, /eve/);
+  t.regex((await command(['import-audio', '/nowhere.wav', '--user', 'ada'], env)).stderr, /cannot be read/);
+  t.regex((await command(['import-audio', file, '--user', 'eve'], env)).stderr, /eve/);
 });
 
 test('the recording time is read from the file name', t => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { encodeWav, samplesToBytes } from '../../../../core/audio/pcm.ts';
 import { accountOf } from '../../../helpers/accounts.ts';
-import { earshot } from '../../../helpers/cli.ts';
+import { command } from '../../../helpers/cli.ts';
 import { connectListen } from '../../../helpers/listen-client.ts';
 import { openServer, type TestServer } from '../../../helpers/services.ts';
 import { atRms, join as joined, mix, type Sound, silence, whiteNoise } from '../../../helpers/sound.ts';
@@ -149,7 +149,7 @@ test('the command line records, shows and deletes a voice; a sample is deleted b
   const server = await open(t);
   const file = join(server.dataDir, 'me.wav');
   await writeFile(file, encodeWav(profileRecording('rms')));
-  const voice = (...args: string[]) => earshot(['voice', ...args], { EARSHOT_DATA_DIR: server.dataDir });
+  const voice = (...args: string[]) => command(['voice', ...args], { EARSHOT_DATA_DIR: server.dataDir });
   t.regex((await voice('show', 'owner')).stdout, /not known: .*voice record owner/);
   t.regex((await voice('record', 'owner', file)).stdout, /^The voice of owner is known now, from 1\d\.\d s/);
   t.regex((await voice('show', 'owner')).stdout, /recorded +yes/);
