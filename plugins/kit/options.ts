@@ -16,3 +16,8 @@ export function accountKey(z: typeof Zod) {
     .regex(/^[\x21-\x7e]+$/, 'must be letters, digits and signs without spaces')
     .meta({ secret: true });
 }
+
+/** Time limit in ms, of at least 100. */
+export function timeLimit(z: typeof Zod, { usual, most }: { usual: number; most: number }) {
+  return z.coerce.number().int().min(100).max(most).default(usual);
+}

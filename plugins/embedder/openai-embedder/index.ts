@@ -1,6 +1,6 @@
 import type { Plugin } from '../../../core/contract/plugin.ts';
 import { postJson, type Server } from '../../kit/kit.ts';
-import { accountKey, serverAddress } from '../../kit/options.ts';
+import { accountKey, serverAddress, timeLimit } from '../../kit/options.ts';
 import { nameSpace, readVectors } from './vectors.ts';
 
 interface Options {
@@ -50,21 +50,13 @@ export default {
         .describe(
           'Any text; change it when the same name stands for another model: all vectors are then made again',
         ),
-      maxCharacters: z.coerce
-        .number()
-        .int()
-        .min(100)
-        .max(100_000)
-        .default(4000)
-        .describe('Characters of a text that are sent; a token is about 4'),
+      maxCharacters: timeLimit(z, { usual: 4000, most: 100_000 }).describe(
+        'Characters of a text that are sent; a token is about 4',
+      ),
       batchSize: z.coerce.number().int().min(1).max(256).default(64).describe('Texts in one request'),
-      timeoutMs: z.coerce
-        .number()
-        .int()
-        .min(100)
-        .max(600_000)
-        .default(60_000)
-        .describe('Time limit for an answer, in milliseconds'),
+      timeoutMs: timeLimit(z, { usual: 60_000, most: 600_000 }).describe(
+        'Time limit for an answer, in milliseconds',
+      ),
     }),
 
   async setup(context) {

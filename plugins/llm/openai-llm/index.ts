@@ -1,5 +1,5 @@
 import type { LanguageModel, Plugin, VisionModel } from '../../../core/contract/plugin.ts';
-import { accountKey, serverAddress } from '../../kit/options.ts';
+import { accountKey, serverAddress, timeLimit } from '../../kit/options.ts';
 import { createChat } from './chat.ts';
 import { FORMATS, type Format } from './question.ts';
 import { createRequester } from './request.ts';
@@ -39,22 +39,12 @@ export default {
         .describe(
           'How JSON is requested from the server; auto: the first method that it supports, from json_schema on',
         ),
-      firstTokenMs: z.coerce
-        .number()
-        .int()
-        .min(100)
-        .max(600_000)
-        .default(60_000)
-        .describe(
-          'Time limit for the beginning of an answer, in milliseconds; the server may have to load the model first',
-        ),
-      timeoutMs: z.coerce
-        .number()
-        .int()
-        .min(100)
-        .max(1_800_000)
-        .default(180_000)
-        .describe('Time limit for a complete answer with its correction, in milliseconds'),
+      firstTokenMs: timeLimit(z, { usual: 60_000, most: 600_000 }).describe(
+        'Time limit for the beginning of an answer, in milliseconds; the server may have to load the model first',
+      ),
+      timeoutMs: timeLimit(z, { usual: 180_000, most: 1_800_000 }).describe(
+        'Time limit for a complete answer with its correction, in milliseconds',
+      ),
     }),
 
   async setup(context) {

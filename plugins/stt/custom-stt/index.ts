@@ -2,7 +2,7 @@ import type { Plugin, SttSession, Transcript, Utterance } from '../../../core/co
 import { answersTo, connectSocket, type Place, within } from '../../kit/engine/socket.ts';
 import { untilStopped } from '../../kit/engine/stopped.ts';
 import { isRecord, parseJson } from '../../kit/kit.ts';
-import { accountKey } from '../../kit/options.ts';
+import { accountKey, timeLimit } from '../../kit/options.ts';
 
 interface Options {
   url: string;
@@ -33,13 +33,9 @@ export default {
         .union([z.literal('any'), z.array(z.string().min(2)).min(1)])
         .default('any')
         .describe('Languages to use it for, as ISO 639-1 codes; any: all of them'),
-      timeoutMs: z.coerce
-        .number()
-        .int()
-        .min(100)
-        .max(29_000)
-        .default(25_000)
-        .describe('Time limit for an answer after the end of speech, in milliseconds'),
+      timeoutMs: timeLimit(z, { usual: 25_000, most: 29_000 }).describe(
+        'Time limit for an answer after the end of speech, in milliseconds',
+      ),
     }),
   setup(context) {
     const { options, error } = context;

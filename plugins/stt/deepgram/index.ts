@@ -1,7 +1,7 @@
 import type { Plugin, SttHints, SttSession, Transcript, Utterance } from '../../../core/contract/plugin.ts';
 import { connectSocket, type Place, sendSpeech, type Wire } from '../../kit/engine/socket.ts';
 import { untilStopped } from '../../kit/engine/stopped.ts';
-import { accountKey } from '../../kit/options.ts';
+import { accountKey, timeLimit } from '../../kit/options.ts';
 import { piecesOf, readResults, voicesOf } from './results.ts';
 
 interface Options {
@@ -31,13 +31,9 @@ export default {
         .describe('Address of the service'),
       model: z.string().min(1).max(100).default('nova-3').describe('Name of the model'),
       diarize: z.boolean().default(true).describe('Whether it separates voices'),
-      timeoutMs: z.coerce
-        .number()
-        .int()
-        .min(100)
-        .max(29_000)
-        .default(25_000)
-        .describe('Time limit for an answer after the end of speech, in milliseconds'),
+      timeoutMs: timeLimit(z, { usual: 25_000, most: 29_000 }).describe(
+        'Time limit for an answer after the end of speech, in milliseconds',
+      ),
     }),
   setup(context) {
     const { options, error, clock } = context;

@@ -8,7 +8,7 @@ import type {
 } from '../../../core/contract/plugin.ts';
 import { piecesOf, promptOf, readAnswer } from '../../kit/engine/whisper-answer.ts';
 import { isRecord, parseJson, type Reply, refusal, request, type Server } from '../../kit/kit.ts';
-import { accountKey, serverAddress } from '../../kit/options.ts';
+import { accountKey, serverAddress, timeLimit } from '../../kit/options.ts';
 
 interface Options {
   baseUrl: string;
@@ -55,13 +55,9 @@ export default {
           'Format of responses; verbose_json has the times of each part; auto: verbose_json if the server supports it',
         ),
       prompt: z.string().min(1).max(1000).optional().describe('Words to expect: names, terms'),
-      timeoutMs: z.coerce
-        .number()
-        .int()
-        .min(100)
-        .max(29_000)
-        .default(25_000)
-        .describe('Time limit for an answer, in milliseconds'),
+      timeoutMs: timeLimit(z, { usual: 25_000, most: 29_000 }).describe(
+        'Time limit for an answer, in milliseconds',
+      ),
     }),
   setup(context) {
     const { error, onStop, options } = context;

@@ -2,6 +2,7 @@ import type { Plugin, SttSession, Transcript, Utterance } from '../../../core/co
 import { answersTo, connectSocket, type Place, within } from '../../kit/engine/socket.ts';
 import { untilStopped } from '../../kit/engine/stopped.ts';
 import { isRecord, parseJson } from '../../kit/kit.ts';
+import { timeLimit } from '../../kit/options.ts';
 
 interface Options {
   url: string;
@@ -26,13 +27,9 @@ export default {
         .min(1)
         .default(['en'])
         .describe('Languages of its model, as ISO 639-1 codes'),
-      timeoutMs: z.coerce
-        .number()
-        .int()
-        .min(100)
-        .max(29_000)
-        .default(25_000)
-        .describe('Time limit for an answer after the end of speech, in milliseconds'),
+      timeoutMs: timeLimit(z, { usual: 25_000, most: 29_000 }).describe(
+        'Time limit for an answer after the end of speech, in milliseconds',
+      ),
     }),
   setup(context) {
     const { options, error } = context;

@@ -5,6 +5,7 @@ import type {
   Transcript,
   Utterance,
 } from '../../../core/contract/plugin.ts';
+import { timeLimit } from '../../kit/options.ts';
 import { encodeEvent } from '../../kit/wyoming/events.ts';
 import { type Connection, connect } from './connection.ts';
 import { type Ability, abilityOf } from './info.ts';
@@ -36,13 +37,9 @@ export default {
         .min(1)
         .optional()
         .describe('Name of the model to request; absent: the server decides'),
-      timeoutMs: z.coerce
-        .number()
-        .int()
-        .min(100)
-        .max(29_000)
-        .default(25_000)
-        .describe('Time limit for an answer after the end of speech, in milliseconds'),
+      timeoutMs: timeLimit(z, { usual: 25_000, most: 29_000 }).describe(
+        'Time limit for an answer after the end of speech, in milliseconds',
+      ),
     }),
   async setup(context) {
     const { error, onStop } = context;

@@ -1,7 +1,7 @@
 import type { Plugin } from '../../../core/contract/plugin.ts';
 import { isRecord } from '../../kit/json.ts';
 import { postJson, type Server } from '../../kit/kit.ts';
-import { accountKey, serverAddress } from '../../kit/options.ts';
+import { accountKey, serverAddress, timeLimit } from '../../kit/options.ts';
 
 interface Options {
   apiKey: string;
@@ -25,13 +25,9 @@ export default {
       baseUrl: serverAddress(z)
         .optional()
         .describe('Address of the service, to which /v2/translate is added; absent: chosen by the key'),
-      timeoutMs: z.coerce
-        .number()
-        .int()
-        .min(100)
-        .max(60_000)
-        .default(15_000)
-        .describe('Time limit for an answer, in milliseconds'),
+      timeoutMs: timeLimit(z, { usual: 15_000, most: 60_000 }).describe(
+        'Time limit for an answer, in milliseconds',
+      ),
     }),
   setup(context) {
     const { error, options } = context;

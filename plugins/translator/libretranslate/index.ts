@@ -1,7 +1,7 @@
 import type { Plugin } from '../../../core/contract/plugin.ts';
 import { isRecord } from '../../kit/json.ts';
 import { postJson, type Server } from '../../kit/kit.ts';
-import { serverAddress } from '../../kit/options.ts';
+import { serverAddress, timeLimit } from '../../kit/options.ts';
 
 interface Options {
   baseUrl: string;
@@ -33,13 +33,9 @@ export default {
         .union([z.literal('any'), z.array(z.string().min(2)).min(1)])
         .default('any')
         .describe('Languages to translate into, as ISO 639-1 codes; any: all of them'),
-      timeoutMs: z.coerce
-        .number()
-        .int()
-        .min(100)
-        .max(60_000)
-        .default(15_000)
-        .describe('Time limit for an answer, in milliseconds'),
+      timeoutMs: timeLimit(z, { usual: 15_000, most: 60_000 }).describe(
+        'Time limit for an answer, in milliseconds',
+      ),
     }),
   setup(context) {
     const { error, options } = context;

@@ -1,6 +1,6 @@
 import type { Plugin, VectorIndex } from '../../../core/contract/plugin.ts';
 import { directionOf, isZero } from '../../kit/geometry/direction.ts';
-import { accountKey, serverAddress } from '../../kit/options.ts';
+import { accountKey, serverAddress, timeLimit } from '../../kit/options.ts';
 import { openCollections } from './collections.ts';
 import { ownedBy, pointId, readHits, upserts } from './points.ts';
 import { connectServer } from './server.ts';
@@ -30,13 +30,9 @@ export default {
         .regex(/^[A-Za-z0-9_-]{1,40}$/, 'must be 1 to 40 letters, digits, _ or -')
         .default('earshot-')
         .describe('Prefix of the names of all collections here'),
-      timeoutMs: z.coerce
-        .number()
-        .int()
-        .min(100)
-        .max(60_000)
-        .default(5000)
-        .describe('Time limit for an answer, in milliseconds'),
+      timeoutMs: timeLimit(z, { usual: 5000, most: 60_000 }).describe(
+        'Time limit for an answer, in milliseconds',
+      ),
     }),
   async setup(context) {
     const { error, options } = context;
