@@ -79,3 +79,16 @@ export interface DeviceCounts {
 }
 
 export type OnEvent = (event: BridgeEvent) => void;
+
+/** Returns a function that passes counts on to `report`, unless only the time without connection has changed. */
+export function changedCounts(before: Counts, report: (counts: Counts) => void): (counts: Counts) => void {
+  const comparable = ({ devices, ...counts }: Counts) =>
+    JSON.stringify({ ...counts, devices: devices.map(device => ({ ...device, notConnectedMs: 0 })) });
+  let reported = comparable(before);
+  return counts => {
+    const now = comparable(counts);
+    if (now === reported) return;
+    reported = now;
+    report(counts);
+  };
+}

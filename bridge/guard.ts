@@ -24,3 +24,5 @@ export async function guard<T>(
 
 export class TimeLimitError extends Error {}
 export class LinkLostError extends Error {}
+/** The device cannot be used, and a retry would not help soon. */
+export class Unfit extends Error {}

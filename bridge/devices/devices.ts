@@ -4,13 +4,13 @@ import type { Clock } from '../clock.ts';
 import type { Button, Driver, DriverMemory } from '../driver.ts';
 import { matches } from '../driver-host/matching.ts';
 import type { DeviceCounts, DeviceEvent, OnEvent } from '../events.ts';
+import { Unfit } from '../guard.ts';
 import type { Link } from '../link.ts';
 import type { Advertisement, Radio } from '../radio.ts';
 import type { BridgeRequest } from '../requests.ts';
 import type { Recording, RecordingInfo } from '../spool/recording.ts';
 import type { Controls } from './controls.ts';
 import { createMemories } from './driver-memory.ts';
-import { Unfit } from './unfit.ts';
 import {
   type Identified,
   listen,

@@ -15,13 +15,12 @@ import type {
 } from '../driver.ts';
 import { type DeclaredOptions, listenTo, smallMtu } from '../driver-host/declared.ts';
 import type { CameraPhoto } from '../framing/photo.ts';
-import { LinkLostError, TimeLimitError } from '../guard.ts';
+import { LinkLostError, TimeLimitError, Unfit } from '../guard.ts';
 import type { Link } from '../link.ts';
 import type { Recording, RecordingInfo } from '../spool/recording.ts';
 import { type Controls, createControls } from './controls.ts';
 import { createDeviceLink, type DriverLink } from './device-link.ts';
 import { createSink, identityOf, type OpenSink } from './sink.ts';
-import { Unfit } from './unfit.ts';
 
 /** A device that a driver recognised. */
 export interface Wearable {

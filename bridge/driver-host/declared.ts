@@ -1,7 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { DriverLink } from '../devices/device-link.ts';
 import type { OpenSink } from '../devices/sink.ts';
-import { Unfit } from '../devices/unfit.ts';
 import type {
   ButtonSource,
   Decoded,
@@ -15,6 +14,7 @@ import type {
   WireFormat,
 } from '../driver.ts';
 import { createFraming } from '../framing/framing.ts';
+import { Unfit } from '../guard.ts';
 import { checkDecoded, checkDecoder } from './driver-check.ts';
 
 export interface DeclaredOptions {

@@ -1,3 +1,4 @@
+import { detectAll } from 'tinyld/light';
 import type { Clock, Segment, Translation } from '../../contract/model.ts';
 import type { LanguageModel, Storage, Translator } from '../../contract/plugin.ts';
 import { deadline } from '../../runtime/deadline.ts';
@@ -23,6 +24,10 @@ const MAX_CACHED = 1000;
 /** Maximum length of cached texts. */
 const MAX_CACHED_CHARS = 2000;
 const MAX_TRANSLATED_CHARS = 10_000;
+/** Maximum characters of a text that are examined for its language. */
+const MAX_DETECTED_CHARS = 1000;
+/** Minimum ratio of the best guess's probability to the second's: a wrong language is worse than none. */
+const MIN_LEAD = 1.5;
 /** Segments read at a time. */
 const PAGE = 100;
 
@@ -247,4 +252,11 @@ function createCache() {
     if (known.size > MAX_CACHED && oldest !== undefined) known.delete(oldest);
     return answer;
   };
+}
+
+/** Detects the language (ISO 639-1) of a text by its letters and words; null where it is too short, or ambiguous. */
+function languageOfText(text: string): string | null {
+  const [best, second] = detectAll(text.slice(0, MAX_DETECTED_CHARS));
+  if (!best) return null;
+  return best.accuracy >= MIN_LEAD * (second?.accuracy ?? 0) ? best.lang : null;
 }
