@@ -1,5 +1,6 @@
 import type { Driver, Session, Stream, WireFormat } from '../driver.ts';
-import { fetchStored, STORAGE_WRITES, StorageError } from './omi-storage.ts';
+import { fetchStored, STORAGE_WRITES } from './omi-storage.ts';
+import { StorageError } from './omi-storage-wire.ts';
 
 const omi = (number: string) => `19b1${number}-e8f2-537e-4f6c-d104768a1214`;
 const AUDIO_SERVICE = omi('0000');
