@@ -1,5 +1,3 @@
-import { hash } from 'node:crypto';
-import ICAL from 'ical.js';
 import { z } from 'zod';
 import type { ActionItem, Clock } from '../../contract/model.ts';
 import type { CalendarOutlet, PluginStateStore, RemoteCalendar, Storage } from '../../contract/plugin.ts';
@@ -11,12 +9,18 @@ import { addressSchema, allowedAddress, parseAddress, secretFieldsOf } from '../
 import type { CheckUrl } from '../apps/hooks.ts';
 import type { ActionItems } from '../tasks/action-items.ts';
 import type { CalendarFeed } from './calendar-feed.ts';
+import { digestOf, enclosed, isCompleted, mergedInto } from './entry-text.ts';
 import { eventText, taskText } from './icalendar.ts';
+import {
+  CALENDAR_STATE,
+  forgetEntries,
+  readEntries,
+  saveEntries,
+  type WrittenEntry,
+} from './written-entries.ts';
 
 export const CALENDAR_JOB = 'calendar.sync';
 
-/** Key for core's own state, which no plugin's name can equal. */
-const STATE = 'core.calendar';
 /** Errors in opening a calendar that its user can correct: a wrong address or password, or a server that is down. */
 const REFUSALS: ReadonlySet<string> = new Set(['config_error', 'upstream_error', 'unavailable', 'timeout']);
 const MINUTE_MS = 60_000;
@@ -41,16 +45,6 @@ const Account = z.object({
   failure: z.string().nullable(),
 });
 type Account = z.output<typeof Account>;
-
-/** The last written state of an entry. `isGone`: it was deleted in the calendar, and is not written again. */
-const Known = z.object({
-  etag: z.string().nullable(),
-  digest: z.string(),
-  completed: z.boolean(),
-  isGone: z.boolean(),
-});
-type Known = z.output<typeof Known>;
-const Shard = z.record(z.string(), Known);
 
 interface Wanted {
   uid: string;
@@ -94,7 +88,7 @@ export function createCalendarSync({
   const { pluginState } = storage;
 
   async function accountOf(userId: string): Promise<{ account: Account; version: number } | null> {
-    const stored = await pluginState.get(STATE, userId);
+    const stored = await pluginState.get(CALENDAR_STATE, userId);
     return stored && { account: Account.parse(stored.value), version: stored.version };
   }
 
@@ -137,7 +131,7 @@ export function createCalendarSync({
       syncedAt: null,
       failure: null,
     };
-    if (!(await pluginState.compareAndSet(STATE, userId, before?.version ?? 0, account)))
+    if (!(await pluginState.compareAndSet(CALENDAR_STATE, userId, before?.version ?? 0, account)))
       throw new AppError('conflict', 'The calendar is being connected elsewhere at this moment');
     await forgetEntries(pluginState, userId);
     await plan(userId, 0);
@@ -212,7 +206,10 @@ export function createCalendarSync({
   async function note(userId: string, changes: Partial<Account>): Promise<void> {
     const found = await accountOf(userId);
     if (found)
-      await pluginState.compareAndSet(STATE, userId, found.version, { ...found.account, ...changes });
+      await pluginState.compareAndSet(CALENDAR_STATE, userId, found.version, {
+        ...found.account,
+        ...changes,
+      });
   }
 
   /** Resolves to whether an entry was changed in the calendar meanwhile, so that another sync is needed. */
@@ -264,7 +261,7 @@ export function createCalendarSync({
   async function wantedOf(
     userId: string,
     { takesTasks }: RemoteCalendar,
-    entries: ReadonlyMap<string, Known>,
+    entries: ReadonlyMap<string, WrittenEntry>,
   ): Promise<Map<string, Wanted>> {
     const wanted = new Map<string, Wanted>();
     const from = clock.now() - PAST_DAYS * DAY_MS;
@@ -291,7 +288,7 @@ export function createCalendarSync({
       entries,
       wanted,
       etag,
-    }: { entries: Map<string, Known>; wanted: Map<string, Wanted>; etag: string | null },
+    }: { entries: Map<string, WrittenEntry>; wanted: Map<string, Wanted>; etag: string | null },
   ): Promise<void> {
     const was = wanted.get(uid);
     const task = was?.task;
@@ -329,7 +326,7 @@ export async function forgetCalendarIn(
   userId: string,
 ): Promise<void> {
   await forgetEntries(pluginState, userId);
-  await pluginState.delete(STATE, userId);
+  await pluginState.delete(CALENDAR_STATE, userId);
 }
 
 function shown(outlet: CalendarOutlet | undefined, { address, ...account }: Account): CalendarAccount {
@@ -344,110 +341,12 @@ function wantedTask(task: ActionItem): Wanted {
   return { uid: `task-${task.id}@earshot`, text, digest: digestOf(text), task };
 }
 
-/** A calendar of one entry, as servers store it. */
-function enclosed(entry: string): string {
-  return `BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Earshot//Earshot//EN\r\n${entry}END:VCALENDAR\r\n`;
-}
-
-/** Digest of what people see of an entry, without its time of change. */
-function digestOf(text: string): string {
-  const telling = text.replaceAll(/^(?:DTSTAMP|LAST-MODIFIED|COMPLETED):.*\r\n/gm, '');
-  return hash('sha256', telling, 'base64url').slice(0, 22);
-}
-
 async function textOf(remote: RemoteCalendar, uid: string): Promise<string> {
   return (await remote.read([uid]))[0]?.text.slice(0, MAX_TEXT_CHARS) ?? '';
-}
-
-/** Null where the text is no task. */
-function isCompleted(text: string): boolean | null {
-  const todo = componentIn(text)?.getFirstSubcomponent('vtodo');
-  if (!todo) return null;
-  return (
-    String(todo.getFirstPropertyValue('status') ?? '').toUpperCase() === 'COMPLETED' ||
-    todo.getFirstPropertyValue('completed') !== null ||
-    Number(todo.getFirstPropertyValue('percent-complete') ?? 0) >= 100
-  );
-}
-
-/** Properties that Earshot sets; others, such as alarms and notes, stay as they are in the calendar. */
-const OWN = [
-  'summary',
-  'due',
-  'status',
-  'completed',
-  'dtstart',
-  'duration',
-  'description',
-  'last-modified',
-  'dtstamp',
-];
-/** Properties that would contradict them. */
-const REPLACED = ['percent-complete', 'dtend'];
-
-function mergedInto(there: string, ours: string): string {
-  const [kept, fresh] = [componentIn(there), componentIn(ours)];
-  const of = (calendar: ICAL.Component | null) =>
-    calendar?.getFirstSubcomponent('vtodo') ?? calendar?.getFirstSubcomponent('vevent');
-  const [entry, own] = [of(kept), of(fresh)];
-  if (!kept || !entry || !own || entry.name !== own.name) return ours;
-  for (const name of [...OWN, ...REPLACED]) {
-    const isTheirs = name === 'description' && own.name === 'vtodo';
-    if (!isTheirs) entry.removeAllProperties(name);
-  }
-  for (const name of OWN) for (const property of own.getAllProperties(name)) entry.addProperty(property);
-  return `${kept.toString()}\r\n`;
-}
-
-function componentIn(text: string): ICAL.Component | null {
-  try {
-    return new ICAL.Component(ICAL.parse(text));
-  } catch {
-    return null; // the server's answer may be anything
-  }
 }
 
 /** False: the entry was changed in the calendar meanwhile. */
 function conflicted(error: unknown): false {
   if (toAppError(error).code === 'conflict') return false;
   throw error;
-}
-
-/**
- * Entries are stored in several values, selected by the last digit of the digest of their UID, because the size of a
- * value is limited.
- */
-const shardOf = (uid: string) => hash('sha256', uid).slice(-1);
-
-async function readEntries(pluginState: PluginStateStore, userId: string): Promise<Map<string, Known>> {
-  const entries = new Map<string, Known>();
-  for (const key of await pluginState.list(`${STATE}/${userId}`, '')) {
-    const stored = await pluginState.get(`${STATE}/${userId}`, key);
-    for (const [uid, known] of Object.entries(Shard.parse(stored?.value ?? {}))) entries.set(uid, known);
-  }
-  return entries;
-}
-
-async function saveEntries(
-  pluginState: PluginStateStore,
-  userId: string,
-  entries: ReadonlyMap<string, Known>,
-): Promise<void> {
-  const owner = `${STATE}/${userId}`;
-  const shards = new Map<string, Record<string, Known>>();
-  for (const key of await pluginState.list(owner, '')) shards.set(key, {});
-  for (const [uid, known] of entries) {
-    const shard = shards.get(shardOf(uid)) ?? {};
-    shards.set(shardOf(uid), { ...shard, [uid]: known });
-  }
-  for (const [key, shard] of shards) {
-    const stored = await pluginState.get(owner, key);
-    if (JSON.stringify(stored?.value) !== JSON.stringify(shard))
-      await pluginState.compareAndSet(owner, key, stored?.version ?? 0, shard);
-  }
-}
-
-async function forgetEntries(pluginState: PluginStateStore, userId: string): Promise<void> {
-  const owner = `${STATE}/${userId}`;
-  for (const key of await pluginState.list(owner, '')) await pluginState.delete(owner, key);
 }
