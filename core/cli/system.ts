@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander';
 import type { Lockable } from '../contract/model.ts';
-import { LOCKABLE } from '../control/commands.ts';
+import { LOCKABLE } from '../control/account-commands.ts';
 import { perform, print, settingsOf } from './in-process.ts';
 
 /** `system`: an operator's commands for the whole server. */
