@@ -1,4 +1,4 @@
-/** What all ways of storing audio on an Omi pendant have in common. */
+/** Commands, blocks and times that all ways of storing audio on an Omi pendant share. */
 import type { Ref, Session, Track, WireFormat } from '../driver.ts';
 
 export const STORAGE_SERVICE = '30295780-4301-eabd-2904-2849adfeae43';

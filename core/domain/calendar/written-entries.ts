@@ -1,4 +1,4 @@
-/** What was last written to a user's calendar, entry by entry. */
+/** Stores which entries were last written to a user's calendar. */
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import type { PluginStateStore } from '../../contract/plugin.ts';
