@@ -137,6 +137,7 @@ test('the quadlet and the Containerfile agree with the program on port, folder, 
   t.regex(quadlet, new RegExp(`^PublishPort=127\\.0\\.0\\.1:${PORT}:${PORT}$`, 'm'));
   t.regex(quadlet, /^Volume=earshot:\/data$/m);
   t.regex(quadlet, /^ReadOnly=true$/m);
+  t.regex(quadlet, /^PodmanArgs=.*--tmpfs=\/tmp$/m);
   t.true(Number(/--stop-timeout=(\d+)/.exec(quadlet)?.[1]) > STOP_S);
 
   const env = await variables();
