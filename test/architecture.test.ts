@@ -94,6 +94,7 @@ const RULES: Rule[] = [
       'plugins/kit/suites/{speech,stt}.ts',
       'core/delivery/{addresses,names}.ts',
       'core/cli/*.ts',
+      'core/backup/restore.ts',
       'core/listen/{protocol,spool/orphaned-audio}.ts',
       'config/setup/{language-model,proposal}.mjs',
       ...RUNTIME,

@@ -100,13 +100,17 @@ export async function finishRestore(given: string): Promise<string | null | unde
   return replaced;
 }
 
-/** @throws {AppError} `conflict` where a restore was killed, and the data directory is not whole */
+export const UNFINISHED_CURE = 'start the server, or restore again: either finishes it first';
+
+/** Tells whether a restore was killed after its check, so that the data directory may not be whole, or not there. */
+export async function isRestoreUnfinished(dataDir: string): Promise<boolean> {
+  return (await unfinished(resolve(dataDir))).length > 0;
+}
+
+/** @throws {AppError} `conflict` */
 export async function refuseUnfinishedRestore(dataDir: string): Promise<void> {
-  if ((await unfinished(resolve(dataDir))).length > 0)
-    throw new AppError(
-      'conflict',
-      `A restore into ${dataDir} was interrupted: start the server, or restore again, and it is finished first`,
-    );
+  if (await isRestoreUnfinished(dataDir))
+    throw new AppError('conflict', `A restore into ${dataDir} was interrupted; ${UNFINISHED_CURE}`);
 }
 
 async function unfinished(dataDir: string): Promise<{ time: string; isFixed: boolean }[]> {

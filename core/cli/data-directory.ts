@@ -43,7 +43,7 @@ export async function findData(
     return { loaded: found.loaded, told: `Data directory: ${dataDir} (${found.why})` };
   }
   if (orHere) return { loaded: here, told: null };
-  throw noData(`${here.config.dataDir}, nor in ${service}`);
+  throw await noData([here.config.dataDir, service]);
 }
 
 /** Uses the service's own configuration, unless another one applies. */
@@ -75,7 +75,7 @@ async function choose(places: readonly Place[]): Promise<Place | null> {
 
 async function requireData(dataDir: string): Promise<void> {
   const state = await stateOf(dataDir);
-  if (state === 'absent') throw noData(dataDir);
+  if (state === 'absent') throw await noData([dataDir]);
   if (state === 'data') return;
   const { uid } = await stat(dataDir);
   throw new AppError(
@@ -97,9 +97,11 @@ async function codeOf(looking: Promise<unknown>): Promise<string | null> {
   );
 }
 
-function noData(where: string): AppError {
+async function noData(directories: string[]): Promise<AppError> {
+  const { refuseUnfinishedRestore } = await import('../backup/restore.ts'); // imported late: it loads much
+  for (const directory of directories) await refuseUnfinishedRestore(directory);
   return new AppError(
     'not_found',
-    `There is no Earshot in ${where}: earshot serve creates one; or name its data directory with --data-dir`,
+    `There is no Earshot in ${directories.join(', nor in ')}: earshot serve creates one; or name its data directory with --data-dir`,
   );
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { open, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { isRestoreUnfinished, UNFINISHED_CURE } from '../../backup/restore.ts';
 import {
   countOrphanedAudio,
   ORPHANED,
@@ -29,7 +30,9 @@ export const dataDirectoryCheck: Check = {
   async look({ loaded: { config } }, signal) {
     const { dataDir } = config;
     const found = await stat(dataDir).catch(codeOf);
-    if (found === 'ENOENT') return [notYet(dataDir), await space(await nearest(dirname(dataDir)))];
+    const restored = await interruptedRestore(dataDir);
+    if (found === 'ENOENT')
+      return [...(restored ?? [notYet(dataDir)]), await space(await nearest(dirname(dataDir)))];
     if (typeof found === 'string')
       return [bad('directory', `${dataDir}: ${found}`, `make it accessible, or set another dataDir`)];
     if (!found.isDirectory())
@@ -37,6 +40,7 @@ export const dataDirectoryCheck: Check = {
     return [
       owner(dataDir, found),
       mode(dataDir, found.mode),
+      ...(restored ?? []),
       await space(dataDir),
       ...(await writes(dataDir, signal)),
       ...(await orphanedAudio(dataDir)),
@@ -46,6 +50,12 @@ export const dataDirectoryCheck: Check = {
 
 function notYet(dataDir: string): Finding {
   return note('directory', `${dataDir} does not exist yet; the first start creates it`);
+}
+
+/** Null: there was none. */
+async function interruptedRestore(dataDir: string): Promise<Finding[] | null> {
+  if (!(await isRestoreUnfinished(dataDir))) return null;
+  return [bad('restore', `a restore into ${dataDir} was interrupted`, UNFINISHED_CURE)];
 }
 
 async function orphanedAudio(dataDir: string): Promise<Finding[]> {

@@ -74,6 +74,24 @@ test('Without a data directory no command creates one, and each says how to', as
   t.deepEqual([await readdir(folder), await readdir(root)], [[], ['folder']]);
 });
 
+test('After a restore that was killed, commands name it until the server has finished it', async t => {
+  const { folder, earshot } = await places(t);
+  const dataDir = join(folder, 'data');
+  const restored = `${dataDir}.restored-2026-01-01T000000.000`;
+  await prepareData(restored);
+  const refused = await earshot(['user', 'list']);
+  t.regex(refused.stderr, /A restore into .*data was interrupted; start the server, or restore again/);
+  await mkdir(join(dataDir, 'audio'), { recursive: true });
+  t.is((await earshot(['user', 'list'])).stderr.split('interrupted').length, 2, 'also where there is data');
+  const again = await earshot(['restore', join(folder, 'none.tar.zst')]);
+  t.regex(again.stderr, /interrupted is finished first: .*\n.*\nerror: .* is not empty/);
+  t.deepEqual(
+    (await readdir(folder)).filter(name => name.startsWith('data.restored-')),
+    [],
+  );
+  t.is((await earshot(['user', 'list'])).code, 0);
+});
+
 test("A named directory has precedence, then the service's, then the folder's own, and the choice is shown", async t => {
   const { folder, service, earshot, root } = await places(t);
   const used = async (args: string[] = [], env: Record<string, string> = {}) => {

@@ -18,6 +18,11 @@ export const clipChecks: StorageCheck[] = [
       assert.deepEqual(idsOf(await clips.list('anna', 'c1', { since: 0, limit: 2 })), ['b', 'c']);
       assert.deepEqual(idsOf(await clips.list('anna', 'c1', { since: 6, limit: 2 })), ['a']);
       assert.deepEqual(idsOf(await clips.some('anna', ['a', 'x', 'c'])).sort(), ['a', 'c']);
+      assert.equal(
+        await clips.bytes('anna'),
+        first.bytes + others.reduce((sum, { bytes }) => sum + bytes, 0),
+      );
+      assert.equal(await clips.bytes('ben'), 0);
       assert.deepEqual(idsOf(await clips.expired('anna', 9, 10)), ['b', 'c']);
       assert.deepEqual(idsOf(await clips.expired('anna', 10, 1)), ['b']);
       await assert.rejects(clips.insert(first), { code: 'conflict' });

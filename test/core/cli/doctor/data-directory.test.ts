@@ -26,6 +26,15 @@ test('a missing directory is created by the first start, not by the check', asyn
   t.deepEqual(await readdir(parent), []);
 });
 
+test('a restore that was killed is named with the way out', async t => {
+  const dataDir = join(await temporaryDirectory(t), 'data');
+  await mkdir(`${dataDir}.restored-2026-01-01T000000.000`);
+  const found = await look(t, dataDirectoryCheck, await patientOf(t, { dataDir }));
+  t.like(found.restore, { level: 'bad', detail: `a restore into ${dataDir} was interrupted` });
+  t.regex(found.restore?.cure ?? '', /^start the server, or restore again/);
+  t.is(found.directory, undefined);
+});
+
 test('a directory that others may read is a warning, and a file in its place fails', async t => {
   const dataDir = join(await temporaryDirectory(t), 'data');
   await mkdir(dataDir);
