@@ -230,7 +230,7 @@ const WRONG_SHAPES: [what: string, module: string, message: RegExp][] = [
   [
     'options without a schema',
     'export default { name: "bad", api: 1, title: "x", options: () => 3, setup() {} };',
-    /options must answer a schema/,
+    /options must return a schema/,
   ],
   [
     'no answer',
