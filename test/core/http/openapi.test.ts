@@ -588,6 +588,11 @@ async function start(t: ExecutionContext) {
         path: await person(),
         url: await serve({ speechProfiles: { ...rest.speechProfiles, recordPerson: async () => {} } }),
       },
+      {
+        status: 404,
+        path: UNKNOWN,
+        url: await serve({ speechProfiles: { ...rest.speechProfiles, recordPerson: async () => {} } }),
+      },
       { status: 422, path: UNKNOWN, query: 'channels=3' },
     ],
     deleteVoiceSample: [

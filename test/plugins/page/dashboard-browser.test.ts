@@ -133,21 +133,22 @@ testInBrowser('the first-start link leads to a password, and from there to live 
   await finish();
 });
 
-/** Presses Tab until the element has the focus, which must be visible, as somebody without a mouse does. */
+const hasFocus = async (page: Page, target: Locator) =>
+  (await target.and(page.locator(':focus')).count()) === 1;
+
+/** Presses Tab until the element has the focus, which must be visible. */
 async function tabTo(page: Page, target: Locator, key: 'Tab' | 'Shift+Tab' = 'Tab'): Promise<void> {
   await target.waitFor();
-  for (let presses = 0; presses < MAX_PRESSES; presses += 1) {
+  for (let presses = 0; !(await hasFocus(page, target)); presses += 1) {
+    if (presses === MAX_PRESSES) throw new Error(`${target} was not reached in ${presses} presses of ${key}`);
     await page.keyboard.press(key);
-    if (!(await target.evaluate('element => element === document.activeElement'))) continue;
-    const isVisible = await target.evaluate(`element => {
-      const { top, bottom } = element.getBoundingClientRect();
-      const { outlineStyle, outlineWidth } = getComputedStyle(element);
-      return outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2 && bottom > 0 && top < innerHeight;
-    }`);
-    if (!isVisible) throw new Error(`the focus on ${target} cannot be seen`);
-    return;
   }
-  throw new Error(`${target} was not reached in ${MAX_PRESSES} presses of ${key}`);
+  const isVisible = await page.evaluate(`(() => {
+    const { top, bottom } = document.activeElement.getBoundingClientRect();
+    const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
+    return outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2 && bottom > 0 && top < innerHeight;
+  })()`);
+  if (!isVisible) throw new Error(`the focus on ${target} cannot be seen`);
 }
 
 testInBrowser('everything is done with the keyboard alone, and the focus is always visible', async t => {
@@ -190,7 +191,7 @@ testInBrowser('everything is done with the keyboard alone, and the focus is alwa
   await keyboard.type('The kiln is cold.');
   await press(dialog.getByRole('button', { name: 'Save' }));
   await page.locator('.segment p', { hasText: 'The kiln is cold.' }).waitFor();
-  t.true(await edit.evaluate('element => element === document.activeElement'), 'the focus is back');
+  t.true(await hasFocus(page, edit), 'the focus is back');
 
   await press(page.locator('.segment').nth(2).locator('.speaker'));
   await tabTo(page, dialog.getByLabel('Somebody new'));
@@ -207,7 +208,7 @@ testInBrowser('everything is done with the keyboard alone, and the focus is alwa
   await press(dialog.getByRole('button', { name: 'Delete' }));
   const undo = page.getByRole('button', { name: 'Undo' });
   await undo.waitFor();
-  await eventually(() => undo.evaluate('element => element === document.activeElement'));
+  await eventually(() => hasFocus(page, undo));
   await keyboard.press('Enter');
   await page.locator('.task', { hasText: 'Sweep the kiln' }).waitFor();
   await finish();

@@ -328,6 +328,8 @@ export function VirtualList({
 }) {
   const box = useRef<HTMLDivElement>(null);
   const [, redraw] = useState(0);
+  const latestLeave = useRef(onLeave);
+  latestLeave.current = onLeave;
   const instance = useRef<Virtualizer<HTMLElement, HTMLElement> | null>(null);
   const main = () => document.getElementById('main');
   const options = {
@@ -350,7 +352,7 @@ export function VirtualList({
   useLayoutEffect(() => {
     const unmount = virtualizer._didMount();
     return () => {
-      onLeave?.({ offset: virtualizer.scrollOffset ?? 0, measured: virtualizer.takeSnapshot() });
+      latestLeave.current?.({ offset: virtualizer.scrollOffset ?? 0, measured: virtualizer.takeSnapshot() });
       unmount();
     };
   }, []);

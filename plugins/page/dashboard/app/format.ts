@@ -114,7 +114,7 @@ function degrees({ latitude, longitude }: Point): string {
   return `${latitude.toFixed(DEGREE_DIGITS)}, ${longitude.toFixed(DEGREE_DIGITS)}`;
 }
 
-/** What a place is called: its name, its address, or where it is. */
+/** Name of a place; without one its address, or its position. */
 export function placeName(place: Point & { name?: string | null; address: string | null }): string {
   return place.name ?? place.address ?? degrees(place);
 }

@@ -34,6 +34,16 @@ export interface BulkAction {
   run(id: string): Promise<unknown>;
 }
 
+/** Begins and ends the selection; for the head of the page. */
+export function SelectButton({ selection }: { selection: Selection }) {
+  const isOff = selection.ids === null;
+  return (
+    <button type="button" onClick={isOff ? selection.begin : selection.end}>
+      {isOff ? t.value.select : t.value.cancel}
+    </button>
+  );
+}
+
 /** Sends the requests one after the other; the first failure stops and is shown. */
 export function SelectionBar({
   selection,
@@ -48,12 +58,7 @@ export function SelectionBar({
 }) {
   const [isBusy, setBusy] = useState(false);
   const { ids } = selection;
-  if (ids === null)
-    return (
-      <button type="button" onClick={selection.begin}>
-        {t.value.select}
-      </button>
-    );
+  if (ids === null) return null;
   async function run(action: BulkAction) {
     setBusy(true);
     try {
@@ -83,9 +88,6 @@ export function SelectionBar({
           {action.label}
         </button>
       ))}
-      <button type="button" class="quiet" onClick={selection.end}>
-        {t.value.cancel}
-      </button>
     </fieldset>
   );
 }

@@ -62,6 +62,9 @@ const REST: readonly Place[] = [
   { path: '/system', name: 'system' },
 ];
 
+/** On a phone the bar at the bottom has room for five links: these are on a page of their own. */
+const MORE: readonly Place[] = [...PLACES.slice(4), ...REST];
+
 export function Shell({ path }: { path: string }) {
   useEffect(() => {
     const leaving = new AbortController();
@@ -83,7 +86,7 @@ export function Shell({ path }: { path: string }) {
           <Links places={REST} path={path} />
         </div>
         <div class="more">
-          <Links places={[{ path: '/more', name: 'more' }]} path={path} />
+          <Links places={[{ path: '/more', name: 'more' }]} path={isUnderMore(path) ? '/more' : path} />
         </div>
       </nav>
       <main id="main" tabIndex={-1}>
@@ -131,12 +134,17 @@ function Links({ places, path }: { places: readonly Place[]; path: string }) {
   );
 }
 
+/** Whether a phone has no link to the page beside `More`. */
+function isUnderMore(path: string): boolean {
+  return MORE.some(place => path.startsWith(place.path));
+}
+
 /** Lists the other pages on a phone, whose bar at the bottom has room for five. */
 function More() {
   return (
     <Page title={t.value.more}>
       <nav class="menu" aria-label={t.value.more}>
-        <Links places={[...PLACES.slice(4), ...REST]} path="" />
+        <Links places={MORE} path="" />
       </nav>
     </Page>
   );

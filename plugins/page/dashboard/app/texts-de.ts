@@ -119,7 +119,7 @@ export const de: Texts = {
   dueDate: 'Fälligkeit',
   fromConversation: 'Aus einem Gespräch',
 
-  addMemory: 'Was möchten Sie sich merken?',
+  addMemory: 'Was ist zu merken?',
   searchMemories: 'Erinnerungen durchsuchen',
   noMemories: 'Noch keine Erinnerungen',
   noMemoriesText: 'Hier erscheint, was dauerhaft über Sie und Ihre Mitmenschen wissenswert ist.',

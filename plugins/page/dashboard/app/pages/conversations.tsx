@@ -1,11 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { useLocation } from 'preact-iso';
+import { useLocation, useRoute } from 'preact-iso';
 import { Empty, Icon, type ListPosition, Page, useLoaded, VirtualList } from '../components.tsx';
 import type { Conversation, Folder, Person, Place } from '../data.ts';
 import { on } from '../feed.ts';
 import { categoryName, day, minutes, placeName, pointOf, time } from '../format.ts';
 import { Failure, Skeleton } from '../notices.tsx';
-import { api, read } from '../session.ts';
+import { account, api, read } from '../session.ts';
 import { t } from '../texts.ts';
 import { ImportDialog } from './recordings.tsx';
 
@@ -42,9 +42,14 @@ export function listPath(filter: Partial<Filter>): string {
   return `/conversations${query.size > 0 ? `?${query}` : ''}`;
 }
 
-/** The list as it was left, so that it can be returned to. */
-let left: { path: string; pages: Map<number, Conversation[]>; count: number; position: ListPosition } | null =
-  null;
+/** The list as it was left for a conversation, to return to it. */
+let left: {
+  accountId: string | undefined;
+  path: string;
+  pages: Map<number, Conversation[]>;
+  count: number;
+  position: ListPosition;
+} | null = null;
 let newest = listPath({});
 
 /** Address of the list that was shown last. */
@@ -53,8 +58,8 @@ export function lastListPath(): string {
 }
 
 export function Conversations() {
-  const { query, route } = useLocation();
-  const filter = filterOf(query);
+  const { route } = useLocation();
+  const filter = filterOf(useRoute().query); // of this page, also while the next one is loaded
   const path = listPath(filter);
   newest = path;
   const change = (changes: Partial<Filter>) => {
@@ -195,7 +200,8 @@ function addressOf(
 
 /** Loads pages as the user scrolls to them, and drops those far away. */
 function List({ path, filter }: { path: string; filter: Filter }) {
-  const [before] = useState(left?.path === path ? left : null);
+  const accountId = account.value?.id;
+  const [before] = useState(left?.path === path && left.accountId === accountId ? left : null);
   const pages = useRef(before?.pages ?? new Map<number, Conversation[]>());
   const loading = useRef(new Set<number>());
   const [count, setCount] = useState<number | null>(before?.count ?? null);
@@ -259,7 +265,8 @@ function List({ path, filter }: { path: string; filter: Filter }) {
       onRange={show}
       begin={before?.position}
       onLeave={position => {
-        left = { path, pages: pages.current, count, position };
+        const isForOne = location.pathname.startsWith('/conversations/');
+        left = isForOne ? { accountId, path, pages: pages.current, count, position } : null;
       }}
       row={index => {
         const found = at(index);

@@ -3,7 +3,7 @@ import { Dialog, Empty, Icon, later, Page, Show, sayError, useLoaded } from '../
 import type { Memory, MemoryVersion } from '../data.ts';
 import { TextDialog } from '../editing.tsx';
 import { categoryName, dateTime, lineAddress, shortDate } from '../format.ts';
-import { type BulkAction, type Selection, SelectionBar, useSelection } from '../selection.tsx';
+import { type BulkAction, SelectButton, type Selection, SelectionBar, useSelection } from '../selection.tsx';
 import { api } from '../session.ts';
 import { t } from '../texts.ts';
 
@@ -30,6 +30,7 @@ export function Memories() {
     const parameters = new URLSearchParams({ query, limit: '50' });
     return (await api<{ items: Shown[] }>('GET', `${PATH}/vector/search?${parameters}`)).items;
   }, ['memory']);
+  const isSelectable = (memories.value?.length ?? 0) > 0;
   async function add(event: SubmitEvent) {
     event.preventDefault();
     try {
@@ -46,7 +47,7 @@ export function Memories() {
     run: id => api('DELETE', `${PATH}/${id}`),
   };
   return (
-    <Page title={t.value.memories}>
+    <Page title={t.value.memories} actions={isSelectable && <SelectButton selection={selection} />}>
       <form class="inline add" onSubmit={add}>
         <input
           value={content}
@@ -77,7 +78,7 @@ export function Memories() {
             </button>
           ))}
         </fieldset>
-        {(memories.value?.length ?? 0) > 0 && (
+        {isSelectable && (
           <SelectionBar
             selection={selection}
             all={memories.value?.map(({ id }) => id) ?? []}

@@ -4,7 +4,7 @@ import type { Task } from '../data.ts';
 import { Conflict, currentOf } from '../editing.tsx';
 import { lineAddress, localDay, shortDate } from '../format.ts';
 import { messageOf } from '../notices.tsx';
-import { type Selection, SelectionBar, useSelection } from '../selection.tsx';
+import { SelectButton, type Selection, SelectionBar, useSelection } from '../selection.tsx';
 import { api, read, type Version } from '../session.ts';
 import { t } from '../texts.ts';
 import { TaskCalendar } from './task-calendar.tsx';
@@ -25,6 +25,7 @@ export function Tasks() {
     'action_item',
     'conversation',
   ]);
+  const isSelectable = view !== 'asCalendar' && (tasks.value?.length ?? 0) > 0;
   async function add(event: SubmitEvent) {
     event.preventDefault();
     try {
@@ -37,7 +38,7 @@ export function Tasks() {
     }
   }
   return (
-    <Page title={t.value.tasks}>
+    <Page title={t.value.tasks} actions={isSelectable && <SelectButton selection={selection} />}>
       <form class="inline add" onSubmit={add}>
         <input
           value={description}
@@ -74,7 +75,7 @@ export function Tasks() {
             </button>
           ))}
         </fieldset>
-        {view !== 'asCalendar' && (tasks.value?.length ?? 0) > 0 && (
+        {isSelectable && (
           <SelectionBar
             selection={selection}
             all={tasks.value?.map(({ id }) => id) ?? []}
