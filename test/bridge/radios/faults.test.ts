@@ -481,22 +481,26 @@ const UNLIKELY_ERROR = 0x0e;
 const AT_ONCE = 24;
 const LEAST_FAULTS = 98;
 const LEAST_SHARE = 0.95;
-/** In the whole run of tests, the slower request faults are played for each so-manieth request. */
-const EVERY = amount(6, 1);
+/**
+ * In the whole run of tests, each kind of wearable gets one in so many of the faults, and the next kind the ones behind:
+ * each fault is played with some kinds.
+ */
+const [EVERY, EVERY_SLOW] = [amount(3, 1), amount(12, 1)];
 
-function faultsOf(requests: readonly string[]): [string, Fault][] {
+function faultsOf(requests: readonly string[], nth: number): [string, Fault][] {
   const each = (some: readonly string[], what: string, fate: Fate, always?: boolean) =>
     some.map((request): [string, Fault] => [
       `${what} at request ${request}`,
       requestFault(request, fate, always),
     ]);
-  const some = (from: number) => requests.filter((_, index) => index % EVERY === from % EVERY);
+  const some = <T>(all: readonly T[], every: number, from = 0) =>
+    all.filter((_, index) => index % every === (from + nth) % every);
   return [
-    ...Object.entries(wholeFaults()),
-    ...each(requests, 'disconnected', 'drop'),
-    ...each(some(0), 'no answer', 'ignore'),
-    ...each(some(1), 'an error', UNLIKELY_ERROR),
-    ...each(some(2), 'always an error', UNLIKELY_ERROR, true),
+    ...some(Object.entries(wholeFaults()), EVERY),
+    ...each(some(requests, EVERY), 'disconnected', 'drop'),
+    ...each(some(requests, EVERY_SLOW), 'no answer', 'ignore'),
+    ...each(some(requests, EVERY_SLOW, 1), 'an error', UNLIKELY_ERROR),
+    ...each(some(requests, EVERY_SLOW, 2), 'always an error', UNLIKELY_ERROR, true),
   ];
 }
 
@@ -523,11 +527,11 @@ async function play(
   return lines.toSorted();
 }
 
-for (const [name, kind] of Object.entries(KINDS))
+for (const [nth, [name, kind]] of Object.entries(KINDS).entries())
   test.serial(`${name}: each fault is played`, async t => {
     const stage = await openStage(t);
     const requests = await requestsOf(stage, kind);
-    const lines = await play(stage, kind, faultsOf(requests));
+    const lines = await play(stage, kind, faultsOf(requests, nth));
     t.log(`${requests.length} requests\n${lines.join('\n')}`);
     t.true(requests.length > 5 && lines.some(line => line.startsWith('recovered')));
   });
