@@ -9,6 +9,7 @@ import test, { type ExecutionContext } from 'ava';
 import { encodeWav, parseWav } from '../../../../core/audio/pcm.ts';
 import { earshot, startEarshot } from '../../../helpers/cli.ts';
 import { eventually } from '../../../helpers/eventually.ts';
+import { isThorough } from '../../../helpers/thorough.ts';
 
 const FIXTURE = join(import.meta.dirname, '../../../fixtures/tomorrow.wav');
 

@@ -341,24 +341,29 @@ test('after a kill in the middle of a call, core transcribes the rest of both si
   checkTalk(t, conversation?.transcript_segments ?? []);
 });
 
-test('after a kill before anything was transcribed, core transcribes both sides without the client', async t => {
-  const { begin, end, ...stt } = await failingStt(t);
-  await begin();
-  const core = await coreProcess(t, stt);
-  const client = await connectListen(core.url, core.key, {
-    ...CALL,
-    conversation_timeout: 8,
-    ack: 'enabled',
-  });
-  send(client, TALK);
-  await client.until('ack', ({ messages }) => messages === TALK.length);
-  await core.kill();
-  await client.closed;
-  t.deepEqual(client.segments(), []);
+/** `crash.test.ts` does the same with one channel. */
+const testLong = isThorough ? test : test.skip;
+testLong(
+  'after a kill before anything was transcribed, core transcribes both sides without the client',
+  async t => {
+    const { begin, end, ...stt } = await failingStt(t);
+    await begin();
+    const core = await coreProcess(t, stt);
+    const client = await connectListen(core.url, core.key, {
+      ...CALL,
+      conversation_timeout: 8,
+      ack: 'enabled',
+    });
+    send(client, TALK);
+    await client.until('ack', ({ messages }) => messages === TALK.length);
+    await core.kill();
+    await client.closed;
+    t.deepEqual(client.segments(), []);
 
-  await end();
-  await core.start();
-  const [conversation, ...others] = await finished(core);
-  t.deepEqual(others, []);
-  checkTalk(t, conversation?.transcript_segments ?? []);
-});
+    await end();
+    await core.start();
+    const [conversation, ...others] = await finished(core);
+    t.deepEqual(others, []);
+    checkTalk(t, conversation?.transcript_segments ?? []);
+  },
+);
