@@ -29,6 +29,11 @@ async function shortRecording(dir: string, { silent = false } = {}): Promise<str
   return file;
 }
 
+/** Each plays a whole demo. */
+function testLong(title: string, run: (t: ExecutionContext) => Promise<void>): void {
+  if (isThorough) test(title, run);
+}
+
 test('demo --exit --json reports every event, ends with the whole conversation, and leaves nothing', async t => {
   const temp = await tempDir(t);
   const { code, stdout, stderr } = await earshot(['demo', '--exit', '--json'], { TMPDIR: temp });
@@ -86,7 +91,7 @@ test('demo reports that no recogniser is ready, and how to install one', async t
   t.deepEqual(await readdir(temp), []);
 });
 
-(isThorough ? test : test.skip)('demo --exit gives up if nothing is recognised', async t => {
+testLong('demo --exit gives up if nothing is recognised', async t => {
   const temp = await tempDir(t);
   const audio = await shortRecording(await tempDir(t), { silent: true });
   const { code, stderr } = await earshot(['demo', '--exit', '--limit', '2', '--audio', audio], {
