@@ -7,7 +7,7 @@ import { isId, newId } from '../ids.ts';
 import type { Notifications } from '../notifications/notifications.ts';
 import { inPages, mapped } from '../pages.ts';
 import { wholeText } from '../search/whole-text.ts';
-import type { Ask, Following, Turn } from './ask.ts';
+import type { Ask, Following, Question, Turn } from './ask.ts';
 import type { Source, Sources } from './sources.ts';
 
 /** Maximum sessions per user; the least recently used is deleted first. */
@@ -84,14 +84,14 @@ export function createChat({
    */
   async function send(
     principal: Principal,
-    { text, sessionId, timeZone }: { text: string; sessionId: string | null; timeZone: string | null },
+    { sessionId, ...asked }: Omit<Question, 'earlier'> & { sessionId: string | null },
     following: Following,
   ): Promise<ShownMessage> {
     const { id: userId } = principal.user;
     const session = (await find(userId, sessionId)) ?? (await begin(userId));
     const before = await storage.chat.messages(userId, session.id, { limit: MAX_EARLIER, offset: 0 });
-    await keep(session, { sender: 'human', text, model: null, sources: [] });
-    const given = await ask(principal, { text, timeZone, earlier: turnsOf(before) }, following);
+    await keep(session, { sender: 'human', text: asked.text, model: null, sources: [] });
+    const given = await ask(principal, { ...asked, earlier: turnsOf(before) }, following);
     const kept = await keep(session, {
       ...{ sender: 'ai', text: given.answer, model: given.model },
       sources: given.sources.map(({ type, id, segmentId }) => ({ type, id, segmentId })),

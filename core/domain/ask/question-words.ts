@@ -66,9 +66,13 @@ export function goesOn(words: readonly string[]): boolean {
   return ADDING.has(begins) || words.some(word => POINTING.has(word)) || tellingWords(words).length === 0;
 }
 
-/** Returns the language of most of its words; English where that is unclear. */
-export function languageOf(words: readonly string[]): AskedLanguage {
+/**
+ * Returns the language of most of its words.
+ * @param otherwise language code of the reader, which decides where that is unclear; English where it is none of these
+ */
+export function languageOf(words: readonly string[], otherwise?: string | null): AskedLanguage {
   const counts = LANGUAGES.map(language => words.filter(word => WORDS.get(language)?.has(word)).length);
   const most = Math.max(...counts);
-  return LANGUAGES[counts.indexOf(most)] ?? 'en';
+  const likely = LANGUAGES.filter((_, place) => counts[place] === most);
+  return likely.find(language => otherwise?.toLowerCase().startsWith(language)) ?? likely[0] ?? 'en';
 }

@@ -18,6 +18,11 @@ export const timeZone = z
     params: { type: 'value_error' },
   });
 
+/** Any code is taken: clients send what their system calls its language. */
+export const readerLanguage = optional(z.string().max(MAX_CODE_CHARS), null).describe(
+  'Language code of the reader, such as de, for an answer without a model to a question whose own language is unclear; absent: English',
+);
+
 const Question = z
   .object({
     question: text({ max: MAX_QUESTION_CHARS }),
@@ -25,6 +30,7 @@ const Question = z
       'Time zone for words such as yesterday; absent: the one of your notifications',
     ),
     timezone: optional(timeZone, null).describe('Alias of time_zone'),
+    language: readerLanguage,
   })
   .meta({ id: 'Question', override: { examples: [{ question: 'When does the train leave?' }] } });
 
@@ -75,6 +81,7 @@ export function askRoutes({ ask }: Ask): Route[] {
   const questionOf = (body: z.output<typeof Question>) => ({
     text: body.question,
     timeZone: body.time_zone ?? body.timezone,
+    language: body.language,
   });
   return [
     route({

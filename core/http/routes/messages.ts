@@ -6,7 +6,7 @@ import { answerStream, type Frames } from '../answer-stream.ts';
 import { MAX_CODE_CHARS, optional, text } from '../fields.ts';
 import { integer, word } from '../query.ts';
 import { type Route, route } from '../route.ts';
-import { MAX_QUESTION_CHARS, SourceJson, sourceJson, timeZone } from './ask.ts';
+import { MAX_QUESTION_CHARS, readerLanguage, SourceJson, sourceJson, timeZone } from './ask.ts';
 
 const MESSAGES = '/v2/messages';
 const SESSIONS = '/v2/chat-sessions';
@@ -63,12 +63,16 @@ const Send = z
   .object({
     text: text({ max: MAX_QUESTION_CHARS }),
     file_ids: optional(
-      z.array(z.string().max(MAX_CODE_CHARS)).max(0, { message: 'Files are not taken here' }),
+      z.array(z.string().max(MAX_CODE_CHARS)).max(0, {
+        message:
+          'Files in chat messages are not supported: leave file_ids empty, and put the text into the question',
+      }),
       [],
-    ).describe('Always empty: files are not accepted'),
+    ).describe('Always empty: files in chat messages are not supported'),
     time_zone: optional(timeZone, null).describe(
       'Time zone for words such as yesterday; absent: the one of your notifications',
     ),
+    language: readerLanguage,
   })
   .meta({ id: 'NewChatMessage', override: { examples: [{ text: 'What did Eve say about the trip?' }] } });
 
@@ -122,7 +126,12 @@ export function messageRoutes(chat: Chat): Route[] {
         answerStream(FRAMES, following =>
           chat.send(
             principal,
-            { text: body.text, sessionId: query.chat_session_id ?? null, timeZone: body.time_zone },
+            {
+              text: body.text,
+              sessionId: query.chat_session_id ?? null,
+              timeZone: body.time_zone,
+              language: body.language,
+            },
             following,
           ),
         ),

@@ -172,7 +172,8 @@ test('An app sees only the latest chat; answers contain nothing of closed memori
   await ask('Chat: {{user_chat}}', await app());
   await users.setMemoryAccess('anna', false);
   await ask('Chat: {{user_chat}}', await app());
-  const nothing = 'Nothing that was said or noted has words of this question.';
+  const nothing =
+    'Nothing in your conversations, memories and tasks matches this question. Try other words, or another day.';
   t.deepEqual(
     prompts.map(({ user }) => JSON.parse(user).request),
     [

@@ -1,5 +1,6 @@
 /** Chat with the server: its stored messages, and answers as they stream in. */
 import { ApiError, api, request } from './session.ts';
+import { language } from './texts.ts';
 
 export interface Source {
   type: 'conversation' | 'memory' | 'action_item';
@@ -54,7 +55,8 @@ export async function send(
   signal: AbortSignal,
 ): Promise<Message> {
   const time_zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  const answer = await request('POST', `${MESSAGES}?${inSession(session)}`, { text, time_zone }, { signal });
+  const question = { text, time_zone, language: language.value };
+  const answer = await request('POST', `${MESSAGES}?${inSession(session)}`, question, { signal });
   if (!answer.ok || !answer.body) {
     const { detail } = (await answer.json().catch(() => ({}))) as { detail?: unknown };
     throw new ApiError(answer.status, typeof detail === 'string' ? detail : answer.statusText);

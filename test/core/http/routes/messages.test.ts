@@ -146,12 +146,12 @@ test('A question on a new subject does not use the period and the sources of ear
 });
 
 test('Without a model the passages are the answer, in the language of the question', async t => {
-  const { chat, said, send } = await start(t);
+  const { chat, said, send, post } = await start(t);
   const { id } = await said(['The train to Łódź leaves at seven.']);
   await send('POST', '/v1/dev/user/action-items', { description: 'Buy tickets for the train' });
   await send('POST', '/v1/dev/user/memories', { content: 'Goes by train, never by car' });
   const { text, done } = await chat('When does the train to Łódź leave?');
-  t.regex(text, /^There is no language model/);
+  t.regex(text, /^No language model is available/);
   t.regex(text, /\[1\] Mon 2 Nov, 12:00\. A Journey: “Overview. The train.*leaves at seven\./);
   t.is(done.model, null);
   t.deepEqual(done.sources.map(({ type }: Json) => type).toSorted(), [
@@ -160,11 +160,21 @@ test('Without a model the passages are the answer, in the language of the questi
     'memory',
   ]);
   t.is(done.sources[0].id, id);
-  t.regex((await chat('Wann fährt der train?')).text, /^Es gibt kein Sprachmodell/);
+  t.regex(
+    (await chat('Wann fährt der train?')).text,
+    /^Es ist kein Sprachmodell verfügbar.*\[1\] Mo.*2\. Nov/s,
+  );
+  const read = async (text: string) =>
+    framesOf(await (await post(MESSAGES, { text, language: 'de-AT' })).text()).text;
+  t.regex(await read('train?'), /^Es ist kein Sprachmodell verfügbar/);
+  t.regex(await read('When does the train leave?'), /^No language model is available/);
   const nothing = await chat('xylophone');
   t.deepEqual(
     [nothing.text, nothing.done.sources],
-    ['Nothing that was said or noted has words of this question.', []],
+    [
+      'Nothing in your conversations, memories and tasks matches this question. Try other words, or another day.',
+      [],
+    ],
   );
 });
 
@@ -180,7 +190,7 @@ test('An answer of a model that cites no sources is not shown', async t => {
   server.chat = (_, response) => say(response, 'SOURCES: none\nNobody knows, say nine.');
   const none = await chat('When does the train leave?');
   t.false(none.text.includes('nine'));
-  t.regex(none.text, /^What was said and noted does not tell/);
+  t.regex(none.text, /^Your conversations, memories and tasks do not answer this/);
   // a model that cannot write a first line may still answer in a JSON schema
   server.chat = ({ response_format }, response) =>
     say(response, response_format ? '{"answer":"At seven.","sources":[1]}' : 'At seven.');
