@@ -148,7 +148,7 @@ function nameOf(owner: string): string {
 
 const OF_THE_TRANSCRIPT = {
   en: 'the language of the transcript',
-  de: 'der Sprache der Mitschrift',
+  de: 'die der Mitschrift',
   fr: 'celle de la transcription',
   es: 'el idioma de la transcripción',
 };

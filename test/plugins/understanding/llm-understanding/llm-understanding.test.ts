@@ -242,7 +242,7 @@ test('The prompt is in the conversation’s language, the answer in the one that
   const question = async (more: Partial<UnderstandingContext>) =>
     JSON.stringify((await answered(t, ANSWER, more)).asked[0]?.messages);
   const german = await question({ languages: ['de'] });
-  t.regex(german, /Schreib alles auf Deutsch/);
+  t.regex(german, /Sprache deiner Notizen: Deutsch\./);
   t.regex(german, /Die Aufnahme begann am Mittwoch 2026-05-20 um 14:00/);
   const english = await question({ languages: ['en'], summaryLanguage: 'de' });
   t.regex(english, /Write everything in German/);
