@@ -6,6 +6,7 @@ import type { Cited, SpokenSegment, Understood } from '../../../core/contract/pl
 import type { Category } from '../../../core/domain/conversations/categories.ts';
 import { categoryOf } from './categories.ts';
 import { LANGUAGES, languageOf } from './language.ts';
+import type { Language } from './languages/language.ts';
 import type { Pacer } from './pacer.ts';
 import { type Token, tokensOf, words } from './tokens.ts';
 import { CLAUSE_STARTS, OPENERS, STOP_WORDS, TITLE_SMALL_WORDS } from './words.ts';
@@ -51,12 +52,19 @@ interface Sentence {
 type Said = Pick<SpokenSegment, 'id' | 'text'> &
   Partial<Pick<SpokenSegment, 'isUser' | 'speaker' | 'isMarked'>>;
 
+export interface Structure extends Pick<Understood, 'title' | 'overview' | 'category'> {
+  /** Whether the title is a part of a longer clause. */
+  isCut: boolean;
+  /** "Budget, Hotel, Martin", for when no sentence makes a title; null without at least two such words. */
+  topics: Cited | null;
+}
+
 /** @param language of the transcript, ISO 639-1; titles are in title case in English alone */
 export async function structure(
   segments: readonly Said[],
   language: string | null,
   pacer: Pacer,
-): Promise<Pick<Understood, 'title' | 'overview' | 'category'>> {
+): Promise<Structure> {
   const english = language === null || language.toLowerCase().startsWith('en');
   const sentences = await weighed(
     await sample(withoutBackground(segments), language?.toLowerCase().startsWith('en') ?? false, pacer),
@@ -64,15 +72,18 @@ export async function structure(
   );
   await pacer.pause();
   const marked = new Set(segments.filter(({ isMarked }) => isMarked).map(({ id }) => id));
+  const spoken = languageOf(
+    sentences.slice(0, MAX_LANGUAGE_SENTENCES).flatMap(tokensOfSentence),
+    language ? [language] : [],
+  );
+  const counts = await countsOf(sentences, pacer);
   return {
-    title: await titleOf(sentences, english, pacer),
+    ...(await titleOf(sentences, counts, english, pacer)),
+    topics: await topicsOf(sentences, counts, spoken, pacer),
     overview: overviewOf(sentences, english, marked),
     category: categoryOf(
       [...sentences.flatMap(sentence => sentence.words), ...kin(segments)],
-      languageOf(
-        sentences.slice(0, MAX_LANGUAGE_SENTENCES).flatMap(tokensOfSentence),
-        language ? [language] : [],
-      ),
+      spoken,
       fallbackFor(segments),
     ),
   };
@@ -207,14 +218,24 @@ async function weighed(sentences: Sentence[], pacer: Pacer): Promise<Sentence[]>
   });
 }
 
-/** Returns a short phrase from the sentence with the highest weight. */
-async function titleOf(sentences: readonly Sentence[], english: boolean, pacer: Pacer): Promise<Cited> {
+/** How often each word of the subject was said, each sentence counting once. */
+async function countsOf(sentences: readonly Sentence[], pacer: Pacer): Promise<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>();
   for (const { telling } of sentences) {
     for (const word of telling)
       if (counts.has(word) || !isOfTime(word)) counts.set(word, (counts.get(word) ?? 0) + 1);
     await pacer.pause();
   }
+  return counts;
+}
+
+/** A phrase of few words from the most telling sentence. */
+async function titleOf(
+  sentences: readonly Sentence[],
+  counts: ReadonlyMap<string, number>,
+  english: boolean,
+  pacer: Pacer,
+): Promise<Pick<Structure, 'title' | 'isCut'>> {
   const isOfMatter = ({ telling }: Sentence) => telling.some(word => counts.has(word));
   const candidates = sentences.filter(({ words }) => words.length >= MIN_TITLE_WORDS);
   const rated: Sentence[] = [];
@@ -224,10 +245,10 @@ async function titleOf(sentences: readonly Sentence[], english: boolean, pacer: 
     await pacer.pause();
   }
   const best = heaviest(rated);
-  if (!best) return { text: UNTITLED, from: [] };
+  if (!best) return { title: { text: UNTITLED, from: [] }, isCut: false };
   const isEnglish = english && languageOf(tokensOf(best.text), []).code === 'en';
-  const text = phraseOf(best, counts, isEnglish);
-  return text === '' ? { text: UNTITLED, from: [] } : { text, from: [best.from] };
+  const { text, isCut } = phraseOf(best, counts, isEnglish);
+  return { title: text === '' ? { text: UNTITLED, from: [] } : { text, from: [best.from] }, isCut };
 }
 
 function isTalk({ text }: Sentence): boolean {
@@ -245,10 +266,15 @@ const TIME_WEIGHT = 0.5;
 const TALK =
   /^(?:I|I'll|I'm|I'd|I've|you|you'll|you're|you've|we|we'll|it's|it|that's|he|she|they|there|let|what|how|when|ich|du|wir|er|sie|es|das|da|was|wie|je|j'|tu|vous|on|il|elle|c'est|ça|qu|yo|tú|usted|qué|cómo)(?!\p{L})/iu;
 
-function phraseOf(sentence: Sentence, counts: ReadonlyMap<string, number>, english: boolean): string {
-  const clause = ofFewWords(withoutOpeners(mainClause(sentence, counts)), counts);
-  const text = cut(clause, MAX_TITLE_CHARS).replace(/(?<![\s.,;:!?…。、！？])[\s.,;:!?…。、！？]+$/u, '');
-  return english ? titleCased(text) : capitalised(text);
+function phraseOf(
+  sentence: Sentence,
+  counts: ReadonlyMap<string, number>,
+  english: boolean,
+): { text: string; isCut: boolean } {
+  const clause = withoutOpeners(mainClause(sentence, counts));
+  const short = cut(ofFewWords(clause, counts), MAX_TITLE_CHARS);
+  const text = short.replace(/(?<![\s.,;:!?…。、！？])[\s.,;:!?…。、！？]+$/u, '');
+  return { text: english ? titleCased(text) : capitalised(text), isCut: short !== clause };
 }
 
 /** Returns the part of a sentence between commas that has the most frequent words. */
@@ -280,6 +306,45 @@ function ofFewWords(text: string, counts: ReadonlyMap<string, number>): string {
 function isLoose(word: string): boolean {
   return wordsOf(word).every(each => STOP_WORDS.has(each) || EMPTY_WORDS.has(each) || isOfTime(each));
 }
+
+/** Nouns that come back, in the form in which they were said first. */
+async function topicsOf(
+  sentences: readonly Sentence[],
+  counts: ReadonlyMap<string, number>,
+  { acts }: Language,
+  pacer: Pacer,
+): Promise<Cited | null> {
+  const nouns = new Map<string, { text: string; from: string }>();
+  for (const { text, from } of sentences) {
+    await pacer.pause();
+    const tokens = tokensOf(text);
+    for (const [at, token] of tokens.entries()) {
+      if (!counts.has(token.word) || token.word.length < MIN_TOPIC_CHARS) continue;
+      const before = tokens[at - 1];
+      const isVerb = acts.infinitives.has(token.bare);
+      const isNamed = before?.stop === '' && token.text !== token.word;
+      const isLed =
+        before?.stop === '' &&
+        !PARTICIPLE.test(token.word) &&
+        (acts.determiners.has(before.word) || (acts.prepositions.has(before.word) && !isVerb));
+      const isNoun = isNamed || (isLed && !acts.isVerbLast);
+      const known = nouns.get(token.word);
+      if (isNoun && !known) nouns.set(token.word, { text: token.text, from });
+    }
+  }
+  const ranked = [...nouns]
+    .map(([word, noun], place) => ({ ...noun, weight: worthOf(counts.get(word) ?? 0), place }))
+    .sort((a, b) => b.weight - a.weight || a.place - b.place)
+    .slice(0, MAX_TOPICS);
+  if (ranked.length < 2) return null;
+  return {
+    text: ranked.map(({ text }) => capitalised(text)).join(', '),
+    from: [...new Set(ranked.map(({ from }) => from))],
+  };
+}
+const PARTICIPLE = /.(?:ing|ed|ly)$/;
+const MIN_TOPIC_CHARS = 3;
+const MAX_TOPICS = 3;
 
 function heaviest(sentences: Sentence[]): Sentence | undefined {
   return sentences.reduce<Sentence | undefined>(

@@ -1,35 +1,75 @@
-/** Chooses the title of a conversation: a sentence, or its first appointment and task. */
+/** Chooses the title of a conversation: a sentence, what was noted, or the words that it is about. */
 import type { Cited } from '../../../core/contract/plugin.ts';
 import { languageOf } from './language.ts';
-import { titleCased } from './structure.ts';
-import { tokensOf } from './tokens.ts';
+import type { Language } from './languages/language.ts';
+import { type Structure, titleCased } from './structure.ts';
+import { tokensOf, words } from './tokens.ts';
 
 const MAX_TITLE_CHARS = 60;
-/** A sentence with such a beginning is not understandable on its own. */
-const LOOSE_START =
-  /^(?:I|I'll|I'm|I'd|I've|you|you'll|you're|you've|we|we'll|we've|we're|it's|it|that's|he|he's|she|she's|they|they're|there|here|let|what|how|when|where|give|mind|and|well|ich|du|wir|er|sie|es|das|da|was|wie|und|dann|je|j'|tu|vous|on|il|elle|c'est|ça|et|qu|yo|tú|usted|qué|cómo|lo|le|la|y)(?!\p{L})/iu;
 
 /**
- * Returns the first appointment and the first task if the sentence is not understandable on its own, or is not about any of
- * them; otherwise the sentence.
+ * A sentence that tells of what was noted, and that is understood without the ones before it; otherwise the first
+ * appointment and the first task; otherwise topics.
  */
 export function titleWith(
-  sentence: Cited,
+  { title, isCut, topics }: Pick<Structure, 'title' | 'isCut' | 'topics'>,
   events: readonly Cited[],
   tasks: readonly Cited[],
   isEnglish: boolean,
 ): Cited {
   const noted = new Set([...events, ...tasks].flatMap(({ from }) => from));
-  const isOfMatter = sentence.from.some(id => noted.has(id));
-  if (isOfMatter && !LOOSE_START.test(sentence.text)) return sentence;
+  const isOfMatter = title.from.some(id => noted.has(id));
+  const isGood = !isCut && isClear(title.text);
+  if (isOfMatter && isGood) return title;
   const chosen: Cited[] = [];
   for (const each of [...events.slice(0, 1), ...tasks.slice(0, 1)]) {
     const isFitting = [...chosen, each].map(({ text }) => text).join(', ').length <= MAX_TITLE_CHARS;
     const isSaid = chosen.some(({ from }) => from.join() === each.from.join());
-    if (isFitting && !isSaid) chosen.push(each);
+    if (isFitting && !isSaid && isClear(each.text)) chosen.push(each);
   }
-  if (chosen.length === 0) return sentence;
-  const text = chosen.map(each => each.text).join(', ');
-  const from = [...new Set(chosen.flatMap(each => each.from))];
+  if (chosen.length > 0) return cased(joined(chosen), isEnglish);
+  return isGood || topics === null || topics.text.length > MAX_TITLE_CHARS ? title : cased(topics, isEnglish);
+}
+
+function joined(items: readonly Cited[]): Cited {
+  return {
+    text: items.map(({ text }) => text).join(', '),
+    from: [...new Set(items.flatMap(({ from }) => from))],
+  };
+}
+
+function cased({ text, from }: Cited, isEnglish: boolean): Cited {
   return { text: isEnglish && languageOf(tokensOf(text), []).code === 'en' ? titleCased(text) : text, from };
 }
+
+/** Begins and ends like a title, and names what it is about: no "went down to", "share it with Martin". */
+function isClear(text: string): boolean {
+  const tokens = tokensOf(text);
+  const language = languageOf(tokens, []);
+  const { stopWords, acts } = language;
+  const [first, last] = [tokens[0], tokens.at(-1)];
+  if (!first || !last || tokens.some(({ word }) => isPronoun(word, language))) return false;
+  const isLed = [acts.determiners, acts.prepositions].some(each => each.has(first.word));
+  const isVerb = acts.infinitives.has(first.bare); // "Make the salad"
+  if ((stopWords.has(first.word) && !isLed && !isVerb) || isFiniteVerb(first.bare, language)) return false;
+  return !acts.over.has(last.word) && !acts.prepositions.has(last.word) && !acts.determiners.has(last.word);
+}
+
+/** "Tengo que …", "dachte an …": a verb without its subject. English verbs of that form are requests. */
+function isFiniteVerb(bare: string, { code, acts }: Language): boolean {
+  if (code === 'en') return false;
+  const isPast = code === 'de' && bare.endsWith('te') && acts.infinitives.has(`${bare.slice(0, -2)}en`);
+  return isPast || PAST.has(bare) || (acts.firstPerson.has(bare) && !acts.infinitives.has(bare));
+}
+const PAST = words('dachte wollte hatte musste konnte sollte durfte war wurde ging kam sah fand');
+
+/** A title that speaks of "it" or "me" is understood only where it was said. */
+function isPronoun(word: string, { code }: Language): boolean {
+  return PRONOUNS[code]?.has(word.split("'")[0] ?? '') ?? false;
+}
+const PRONOUNS: Readonly<Record<string, ReadonlySet<string>>> = {
+  en: words('i me you we us he him she it they them'),
+  de: words('ich mich mir du dich dir er ihn ihm sie ihnen es wir uns euch'),
+  fr: words('je j moi tu toi il elle on nous vous ils elles ça'),
+  es: words('yo me tú te usted nos ustedes'),
+};

@@ -235,13 +235,67 @@ test('Other work gets a turn of the event loop within every segment of a long co
 test('A title that needs the sentences before it gives way to the first appointment and task', t => {
   const noted = (text: string, ...from: string[]) => ({ text, from });
   const [event, task] = [noted('Reunion', '2'), noted('Make the salad', '4')];
-  const loose = noted("We've settled on the eleventh", '2');
+  const sentence = (text: string, from: string) => ({ title: noted(text, from), isCut: false, topics: null });
+  const loose = sentence("We've settled on the eleventh", '2');
   t.deepEqual(titleWith(loose, [event], [task], true), noted('Reunion, Make the Salad', '2', '4'));
-  t.deepEqual(titleWith(loose, [], [], true), loose);
+  t.deepEqual(titleWith(loose, [], [], true), loose.title);
+  t.deepEqual(titleWith({ ...loose, topics: noted('Salad, Joe', '4') }, [], [], true).text, 'Salad, Joe');
   t.deepEqual(
-    titleWith(noted('The Reunion Is in July', '2'), [event], [task], true).text,
+    titleWith(sentence('The Reunion Is in July', '2'), [event], [task], true).text,
     'The Reunion Is in July',
   );
-  t.deepEqual(titleWith(noted('Uncle Joe Likes Golf', '9'), [], [task], true), noted('Make the Salad', '4'));
-  t.deepEqual(titleWith(loose, [noted('x'.repeat(80), '2')], [], true), loose);
+  t.deepEqual(
+    titleWith(sentence('Uncle Joe Likes Golf', '9'), [], [task], true),
+    noted('Make the Salad', '4'),
+  );
+  t.deepEqual(titleWith(loose, [noted('x'.repeat(80), '2')], [], true), loose.title);
+});
+
+test('A title is a whole clause or the words of the subject, never the middle of a sentence', async t => {
+  const titleOf = async (language: string, ...texts: string[]) => {
+    const made = await structure(
+      texts.map((text, index) => ({ id: String(index), text })),
+      language,
+    );
+    return titleWith(made, [], [], language === 'en').text;
+  };
+  const titles = {
+    en: [
+      await titleOf('en', 'The new boiler starts on Monday.'),
+      await titleOf(
+        'en',
+        'she wrote down everything that was said about the budget in a doc and then went on to share it with martin',
+        'the budget for the hotel is too small for martin',
+      ),
+      await titleOf('en', 'well I told them that the battery went from forty hours to four after the update'),
+    ],
+    de: [
+      await titleOf('de', 'Die Kaution für das Gasthaus ist bezahlt.'),
+      await titleOf(
+        'de',
+        'Dachte an das Gasthaus am See mit der Terrasse.',
+        'Das Gasthaus hat eine Terrasse.',
+      ),
+    ],
+    fr: [
+      await titleOf('fr', 'Le devis du plombier est trop cher.'),
+      await titleOf(
+        'fr',
+        "je lui ai dit que le devis du plombier pour la chaudière n'allait pas du tout avec le reste",
+      ),
+    ],
+    es: [
+      await titleOf('es', 'La cena de Navidad es en casa de Marta.'),
+      await titleOf(
+        'es',
+        'tengo que pensar en la cena de los abuelos y también en el regalo para la niña de Marta',
+      ),
+    ],
+  };
+  t.deepEqual(titles, {
+    en: ['The New Boiler Starts on Monday', 'Budget, Martin, Doc', 'Battery, Update'],
+    de: ['Die Kaution für das Gasthaus ist bezahlt', 'Gasthaus, Terrasse'],
+    fr: ['Le devis du plombier est trop cher', 'Devis, Plombier, Chaudière'],
+    es: ['La cena de Navidad es en casa de Marta', 'Cena, Abuelos, Regalo'],
+  });
 });
