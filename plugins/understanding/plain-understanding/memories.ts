@@ -217,7 +217,8 @@ const CONFIRMATIONS = new Set(
 );
 
 function memoriesIn(segment: SpokenSegment, around: Around, context: Context): Note[] {
-  const plain = segment.text.slice(0, MAX_CHARS).replaceAll(QUOTED, ' ').replaceAll('’', "'");
+  const quoted = segment.text.slice(0, MAX_CHARS).replaceAll(QUOTED, ' ').replaceAll('’', "'");
+  const plain = withNamesCased(quoted, [context.owner, ...context.people]);
   if (QUOTING.test(plain)) return [];
   const language = languageOf(tokensOf(plain), context.languages);
   const code = language.code as Code;
@@ -244,6 +245,16 @@ function memoriesIn(segment: SpokenSegment, around: Around, context: Context): N
   const own = isKnown ? possessedIn(plain, segment, code) : [];
   return [answered, namedInAnswer(around.before, plain, segment, code, context) ?? [], told, own].flat();
 }
+
+/** Some recognisers write everything in lower case. */
+function withNamesCased(text: string, names: readonly string[]): string {
+  if (CASED.test(text)) return text;
+  const known = new Map(
+    names.flatMap(name => name.match(WORD) ?? []).map(name => [name.toLowerCase(), name] as const),
+  );
+  return text.replaceAll(WORD, word => known.get(word) ?? word);
+}
+const CASED = /\p{Lu}/u;
 
 /** "My wife, Lorraine", "my nut allergy". */
 function possessedIn(text: string, { id, speaker, isUser }: SpokenSegment, code: Code): Note[] {
@@ -557,7 +568,7 @@ function isName(word: string, said: string, { stopWords, dates, acts }: Language
   const [token] = tokensOf(word);
   const [before] = tokensOf(said.slice(-MAX_WORD_CHARS)).slice(-1);
   if (!token || !NAME.test(word) || stopWords.has(token.word) || said.endsWith('-')) return false;
-  if ([dates.weekdays, dates.months].some(table => table.at([token], 0))) return false;
+  if ([dates.weekdays, dates.months, dates.units].some(table => table.at([token], 0))) return false;
   const isFirst = before === undefined || before.stop !== '';
   return (
     isFirst ||

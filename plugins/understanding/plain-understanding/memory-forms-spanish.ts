@@ -17,6 +17,10 @@ const PLACE = /^\p{Lu}[\p{L}'-]*(?: \p{Lu}[\p{L}'-]*){0,2}/u;
 /** First-person verbs by their third-person form. */
 const THIRD: Readonly<Record<string, string>> = {
   soy: 'es',
+  entreno: 'entrena',
+  aprendí: 'aprendió',
+  sufro: 'sufre',
+  manejo: 'maneja',
   somos: 'es',
   estoy: 'está',
   estamos: 'está',
@@ -74,7 +78,7 @@ const THIRD: Readonly<Record<string, string>> = {
 };
 /** Spanish omits first-person pronouns; `yo` is inserted where one would stand. */
 const FIRST_PERSON =
-  /(?<!\p{L})(?<!yo )(?<!(?:el|un|mi|tu|su|de|del|al|este|ese|encontró|encontrado|buscando|mucho|buen|nuevo|hay|mi|lo|tan|y|así|tal|algo) (?=trabajo|estudio|uso|como|canto|toco))(?:(?:no|nunca) )?(?:(?:me|nos) )?(?:soy|somos|estoy|estamos|vivo|vivimos|trabajo|trabajamos|tengo|tenemos|bebo|tomo|como|comemos|hablo|hablamos|odio|nací|crecí|toco|juego|corro|nado|estudio|estudié|sé|puedo|aguanto|tolero|soporto|fumo|conduzco|canto|colecciono|aprendo|llevo|llevamos|padezco|uso|vengo|voy|mudamos|mudé|hemos mudado|he mudado|divorciamos|divorcié|separamos|separé|jubilé|he dejado|hemos dejado|dejé|levanto|acuesto|despierto|calzo|hago|practico|monto|era|crié|criamos|uso|veo|puedo|encanta|encantan|gusta|gustan|da miedo|dan miedo)(?!\p{L})/giu;
+  /(?<!\p{L})(?<!yo )(?<!(?:el|un|mi|tu|su|de|del|al|este|ese|encontró|encontrado|buscando|mucho|buen|nuevo|hay|mi|lo|tan|y|así|tal|algo) (?=trabajo|estudio|uso|como|canto|toco))(?:(?:no|nunca) )?(?:(?:me|nos) )?(?:soy|somos|estoy|estamos|vivo|vivimos|trabajo|trabajamos|tengo|tenemos|bebo|tomo|como|comemos|hablo|hablamos|odio|nací|crecí|toco|juego|corro|nado|estudio|estudié|sé|puedo|aguanto|tolero|soporto|fumo|conduzco|canto|colecciono|aprendo|aprendí|entreno|sufro|manejo|conozco|dieron|llevo|llevamos|padezco|uso|vengo|voy|mudamos|mudé|hemos mudado|he mudado|divorciamos|divorcié|separamos|separé|jubilé|he dejado|hemos dejado|dejé|levanto|acuesto|despierto|calzo|hago|practico|monto|era|crié|criamos|uso|veo|puedo|encanta|encantan|gusta|gustan|da miedo|dan miedo)(?!\p{L})/giu;
 
 const PLURAL: Readonly<Record<string, string>> = {
   vive: 'viven',
@@ -115,7 +119,8 @@ export const spanishGrammar: Grammar = {
   passing:
     /(?<!\p{L})(?:hoy|esta (?:noche|mañana|tarde|semana)|este (?:fin de semana|mes)|mañana por|pasado mañana|ayer|ahora mismo|en este momento|en (?:un|cinco|diez) (?:minutos?|rato)|la semana que viene|el (?:mes|año) que viene)(?!\p{L})/iu,
   vagueEnd: / (?:eso|esto|ello|él|ella)$/i,
-  prepare: text => text.replaceAll(FIRST_PERSON, 'yo $&'),
+  prepare: text =>
+    text.replaceAll(FIRST_PERSON, said => `yo ${said.charAt(0).toLowerCase()}${said.slice(1)}`),
   follow: rest => {
     const plain = rest.replaceAll(
       / (?:también|todavía|realmente|por desgracia|desgraciadamente|muy|bastante|siempre|la verdad es que|ya)(?= )/giu,

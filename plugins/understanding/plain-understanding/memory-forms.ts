@@ -1131,7 +1131,7 @@ const PLURALS: Readonly<Record<string, string>> = {
 };
 
 const PARTICLE =
-  / (?:ja|schon(?= seit| über| fast)|halt|eben|leider|übrigens|doch|eigentlich|einfach|sowieso|nun mal|bekanntlich|echt|wirklich|total|auch|noch|immer noch|immerhin|schließlich|selber|selbst)(?= )/giu;
+  / (?:ja|schon(?= seit| über| fast)|halt|eben|leider|übrigens|doch|eigentlich|einfach|sowieso|nun mal|bekanntlich|echt|wirklich|total|auch|noch|immer noch|immerhin|schließlich|selber|selbst|da|dort)(?= )/giu;
 /** "Ich wohn", "ich spiel". */
 const ELIDED =
   /^ (wohn|leb|arbeit|spiel|trink|lern|studier|rauch|sammel|mach|komm|nehm|trag|sing|geh|lauf|fahr|vertrag|fang|reagier)(?= )/u;

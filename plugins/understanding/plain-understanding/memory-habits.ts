@@ -6,7 +6,7 @@ import type { Code, Predicate } from './memory-form.ts';
 
 /** How often something is done. */
 const REGULARLY =
-  /(?:(?:every|each|most) (?:other |single )?(?:day|morning|evening|night|afternoon|week|weekend|month|days|mornings|evenings|nights|weeks|weekends|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|spring|summer|autumn|winter|year|Christmas|Easter)|(?:Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday)s|(?:once|twice|three times|four times) a (?:day|week|month|year)|(?:at|on) weekends|at the weekend|in the (?:mornings|evenings|afternoons)|before (?:work|breakfast|bed|school)|after work|in my spare time|all year round)(?!\p{L})/iu;
+  /(?:(?:every|each|most) (?:other |single )?(?:day|morning|evening|night|afternoon|week|weekend|month|days|mornings|evenings|nights|weeks|weekends|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|spring|summer|autumn|winter|year|Christmas|Easter)|(?:Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday)s|(?:once|twice|three times|four times) a (?:day|week|month|year)|(?:two|three|four|five|six|seven) (?:days|mornings|evenings|nights|afternoons|times) a (?:week|month|year)|(?:at|on) weekends|at the weekend|in the (?:mornings|evenings|afternoons)|before (?:work|breakfast|bed|school)|after work|in my spare time|all year round)(?!\p{L})/iu;
 const OCCUPATION_ENDING =
   /^(?:an? |the )(?:(?!bit |little |few |lot |pair |better |later )[\p{L}-]{2,20} ){0,2}(?!bit|little|number|matter|monster|member|beginner|loser|winner|liar|killer|bummer|stranger|danger|disaster|bother|woman|man|human|gentleman|sucker|better|later|corner|paper|computer|customer|letter|poster|dinner|shower|user|caller|charmer|order|answer|minor|favor|error|mirror|doctor's|mister|sister|brother|mother|father|daughter|quarter|weather|feather|summer|winter|burger|river|tower|power|flower|layer|buyer|seller|rubbish|important|different|constant|vegetarian|list|twist|assist|fist)[\p{L}-]{0,20}(?:maker|minder|worker|dresser|keeper|smith|wright|[\p{L}]{2}(?:er|or|eer|ist|ician|ologist|ographer|ian|man|woman)|nurse|vet|chef|cook|paramedic|medic|nun|priest|vicar|imam|rabbi|judge|clerk|nanny|guide|guard|student|apprentice|freelancer|accountant|assistant|consultant|servant|agent|barista|joiner|roofer|plasterer)(?![\p{L}'])/iu;
 const NO_OCCUPATION_AFTER = /(?: of yours| of his| than| today| right now)/iu;
@@ -405,6 +405,89 @@ const ENGLISH_HABITS: readonly Predicate[] = [
       /^ is a (?<value>rescue|labrador|poodle|terrier|spaniel|collie|beagle|dachshund|greyhound|whippet|tabby|siamese)(?!\p{L})/u,
     say: 'is a {}',
   },
+  {
+    after:
+      /^ (?:only )?(?:have|has) (?:only )?(?:just )?(?:got )?(?:only )?(?:just )?(?:the )?one (?<value>(?:good )?(?:eye|kidney|lung|leg|arm|hand|ear))(?!\p{L})/u,
+    say: 'has only one {}',
+  },
+  {
+    of: KIN_OF_SPEAKER,
+    after:
+      /^ (?:had|died of|has died of) (?<value>(?:an? )?(?:heart attack|stroke|heart trouble|heart disease|breast cancer|bowel cancer|lung cancer|skin cancer|prostate cancer|cancer|osteoporosis|glaucoma|dementia|alzheimer's|parkinson's|polio|tuberculosis|tb|rheumatism|arthritis|diabetes|epilepsy|schizophrenia|depression))(?!\p{L})/iu,
+    say: 'had {}',
+    not: /(?: test| scare| check)/iu,
+  },
+  {
+    after:
+      /^ (?:have |has )?(?:just )?(?:got|landed|been offered|taken) (?:the|a) (?:new )?job (?<value>(?:at|in|with|as) .+)/u,
+    say: 'has a job {}',
+    topic: 'employer',
+    maxWords: 5,
+  },
+  {
+    of: KIN_OF_SPEAKER,
+    after: /^ (?:am|are|is) studying to (?<value>be(?:come)? an? .+)/u,
+    say: 'is studying to {}',
+    topic: 'studies',
+    maxWords: 5,
+  },
+  {
+    after:
+      /^ (?<value>(?:train|trains|run|runs|swim|swims|cycle|cycles|row|rows|climb|climbs|practise|practises|practice|work out|works out) (?:two|three|four|five|six|seven) (?:days|mornings|evenings|nights|afternoons|times) a week)/u,
+    say: '{}',
+    isVerb: true,
+  },
+  { after: /^ grew up (?<value>speaking \p{Lu}\p{L}+)/u, say: 'grew up {}', topic: 'language' },
+  {
+    after: /^ (?:was|were) (?<value>brought up (?:in|on|by) .+)/u,
+    say: 'was {}',
+    topic: 'childhood',
+    maxWords: 5,
+  },
+  {
+    after: /^ (?:keep|keeps) (?<value>kosher|halal|the sabbath|bees|chickens|hens)(?!\p{L})/iu,
+    say: 'keeps {}',
+  },
+  {
+    after:
+      /^ (?:commute|commutes|cycle|cycles) (?<value>(?:by (?:bike|train|bus|car|tram|ferry)|to work)(?: every day)?)(?!\p{L})/u,
+    say: 'commutes {}',
+  },
+  {
+    after: /^ have lived in (?<value>\p{Lu}\p{L}+) (?:since|for) /u,
+    say: 'lives in {}',
+    topic: 'home',
+  },
+  {
+    after:
+      /^ (?:run|runs|own|owns|manage|manages) (?<value>the (?:\p{L}+ ){0,2}(?:shop|bakery|cafe|café|restaurant|farm|studio|garage|pub|hotel|practice|salon|gym|nursery|library|gallery|post office)(?: (?:in|on|at|by|near) .+)?)/u,
+    say: 'runs {}',
+    maxWords: 7,
+  },
+  {
+    after: /^ (?:am|is) on (?<value>nights|earlies|lates)(?= (?:all|every|most|permanently)(?!\p{L}))/u,
+    say: 'works {}',
+  },
+  {
+    of: /^(?:shoe|collar|ring|hat|glove)$/i,
+    after: /^ size is (?:an? )?(?<value>.+)/u,
+    say: 'size is {}',
+    is: /^(?:\d{1,2}|\p{L}+)(?: (?:and a half|one|two|three|four|five|six|seven|eight|nine))?/u,
+    maxWords: 3,
+  },
+  {
+    of: /^blood$/i,
+    after: /^ (?:type|group) is (?<value>(?:A|B|AB|O|zero)(?: (?:positive|negative|plus|minus))?)(?!\p{L})/iu,
+    say: 'group is {}',
+  },
+  {
+    of: KIN_OF_SPEAKER,
+    after:
+      /^ (?:turn|turns|will be|am turning|is turning|is going to be) (?:\p{L}+(?:[- ]\p{L}+)?) on (?<value>the \p{L}+(?: \p{L}+)? of \p{Lu}\p{L}+|\p{Lu}\p{L}+ (?:the )?\p{L}+)/u,
+    say: 'has a birthday on {}',
+    topic: 'birthday',
+    holds: /(?:January|February|March|April|May|June|July|August|September|October|November|December)/u,
+  },
 ];
 
 const DEUTSCH_REGELMÄSSIG =
@@ -622,6 +705,76 @@ const GERMAN_HABITS: readonly Predicate[] = [
     say: 'lebt getrennt',
     topic: 'state',
   },
+  {
+    after:
+      /^ (?:habe|hat) nur (?:noch )?(?<value>eine Niere|ein Auge|einen Arm|ein Bein|eine Hand|eine Lunge)(?!\p{L})/u,
+    say: 'hat nur {}',
+  },
+  {
+    after:
+      /^ (?:bin|ist) (?:fast |ganz )?auf (?<value>de[mr] (?:linken|rechten|einen) (?:Auge|Ohr) (?:fast |so gut wie |ganz |ziemlich )?(?:blind|taub|schwerhörig))(?!\p{L})/u,
+    say: 'ist auf {}',
+  },
+  {
+    after:
+      /^ (?:trainiere|trainiert|jogge|joggt|laufe|läuft|schwimme|schwimmt|turne|turnt|tanze|tanzt) (?<value>(?:zwei|drei|vier|fünf|sechs)mal (?:die|in der|pro) Woche)/u,
+    say: 'trainiert {}',
+  },
+  {
+    of: SPRECHER,
+    after:
+      /^ hatte (?:früher |auch )?(?<value>(?:einen |eine )?(?:Osteoporose|Krebs|Brustkrebs|Darmkrebs|Hautkrebs|Herzinfarkt|Schlaganfall|Demenz|Alzheimer|Parkinson|Diabetes|Zucker|Rheuma|Glaukom|Epilepsie|Tuberkulose))(?!\p{L})/u,
+    say: 'hatte {}',
+  },
+  {
+    after:
+      /^ (?:habe|hat) (?:jetzt )?(?:die|eine) (?:neue )?(?:Stelle|Job) (?<value>(?:in|bei|beim|am|als|im|an) .+) (?:bekommen|gekriegt|angenommen)/u,
+    say: 'hat eine Stelle {}',
+    topic: 'work',
+    maxWords: 6,
+  },
+  {
+    of: /^Blutgruppe$/i,
+    after: /^ ist (?<value>(?:A|B|AB|null|0)(?: (?:positiv|negativ|plus|minus))?)(?!\p{L})/iu,
+    say: 'ist {}',
+  },
+  {
+    after:
+      /^ (?:habe|hat) nie (?<value>(?:schwimmen|Rad fahren|Auto fahren|kochen|lesen|schreiben)) gelernt/u,
+    say: 'hat nie {} gelernt',
+  },
+  {
+    after: /^ (?:bin|ist) mit (?<value>\p{Lu}\p{L}+) aufgewachsen/u,
+    say: 'ist mit {} aufgewachsen',
+    topic: 'childhood',
+  },
+  {
+    of: SPRECHER,
+    after: /^ (?:sitze|sitzt) (?:seit \p{L}+ \p{L}+ )?im Rollstuhl/u,
+    say: 'sitzt im Rollstuhl',
+  },
+  {
+    after: /^ (?:bin|ist) (?<value>(?:der|die) (?:Jüngste|Älteste|Mittlere|jüngste|älteste) von (?:\p{L}+))/u,
+    say: 'ist {}',
+  },
+  {
+    after:
+      /^ (?:leide|leidet) (?:seit \p{L}+ \p{L}+ )?(?<value>(?:unter|an) (?:Migräne|Asthma|Heuschnupfen|Rheuma|Tinnitus|Depressionen|Schlaflosigkeit|Bluthochdruck|Neurodermitis|Arthrose|Höhenangst|Flugangst))(?!\p{L})/u,
+    say: 'leidet {}',
+  },
+  {
+    of: /^Hochzeitstag$/i,
+    after: /^ ist am (?<value>\p{L}+ten \p{Lu}\p{L}+)/u,
+    say: 'ist am {}',
+    topic: 'day',
+  },
+  {
+    of: SPRECHER,
+    after:
+      /^ wird am (?<value>(?:\p{L}+ten|\d{1,2}\.?) (?:Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember)) \p{L}+/u,
+    say: 'hat am {} Geburtstag',
+    topic: 'birthday',
+  },
 ];
 
 const FRENCH_HABITS: readonly Predicate[] = [
@@ -747,6 +900,75 @@ const FRENCH_HABITS: readonly Predicate[] = [
     say: 'est {}',
     maxWords: 4,
   },
+  {
+    after:
+      /^ a (?:plus )?(?:qu'un|qu'une|seulement un|seulement une) (?<value>rein|œil|oeil|bras|main|jambe|poumon)(?!\p{L})/u,
+    say: 'n’a qu’un {}',
+  },
+  {
+    after: /^ (?:m'|s')entraîne (?<value>(?:deux|trois|quatre|cinq|six) fois par semaine)/u,
+    say: 's’entraîne {}',
+  },
+  {
+    of: /^(?:mère|père|maman|papa|grand-mère|grand-père|mamie|papi|papy|oncle|tante|frère|sœur)$/i,
+    after:
+      /^ (?:avait|a eu) (?<value>(?:de l'ostéoporose|un cancer|un infarctus|un avc|du diabète|Alzheimer|Parkinson|de l'arthrose|un glaucome))(?!\p{L})/iu,
+    say: 'avait {}',
+  },
+  {
+    after:
+      /^ (?:travaille|travaillait) (?<value>(?:le (?:lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche)|de nuit|le soir)(?: .+)?)/u,
+    say: 'travaille {}',
+    not: /(?: prochain| cette| ce )/iu,
+    maxWords: 5,
+  },
+  {
+    after:
+      /^ a (?:eu|décroché|obtenu) (?:le|un) (?:poste|travail|boulot|emploi) (?<value>(?:à|chez|au|dans|de|d') ?.+)/u,
+    say: 'a un poste {}',
+    topic: 'work',
+    maxWords: 5,
+  },
+  {
+    after:
+      /^ (?:fais|fait|chausse|porte) du (?<value>(?:trente|quarante|cinquante)(?:[- ]\p{L}+){0,2}|\d\d)(?= ?[.,!]|$| en )/u,
+    say: 'fait du {}',
+  },
+  {
+    of: /^groupe$/i,
+    after: /^ sanguin est (?<value>(?:A|B|AB|O)(?: (?:positif|négatif|plus|moins))?)(?!\p{L})/iu,
+    say: 'sanguin : {}',
+  },
+  {
+    after:
+      /^ (?<value>nage|conduis|conduit|fume|cuisine) pas(?!\p{L})(?! (?:ce|cette|aujourd|demain|maintenant|vite|trop))/u,
+    say: 'ne {} pas',
+  },
+  {
+    after:
+      /^ a (?:eu )?peur (?<value>(?:de l'eau|du vide|du noir|de l'avion|des chiens|des araignées|des serpents|de conduire|des hauteurs|des souris|des aiguilles|de la foule))(?!\p{L})/u,
+    say: 'a peur {}',
+  },
+  {
+    of: /^anniversaire$/i,
+    after:
+      /^ (?:de mariage )?(?:est|tombe) le (?<value>\p{L}+ (?:janvier|février|mars|avril|mai|juin|juillet|août|septembre|octobre|novembre|décembre))/u,
+    say: 'est le {}',
+    topic: 'day',
+  },
+  {
+    after:
+      /^ est (?<value>(?:le|la) (?:plus jeune|plus âgée?|plus vieux|plus vieille|cadette?|benjamine?|aînée?) (?:de|d'une famille de) \p{L}+)/u,
+    say: 'est {}',
+  },
+  { after: /^ élève (?<value>seule? (?:mes|ses|nos) (?:\p{L}+ )?enfants)/u, say: 'élève {}' },
+  {
+    of: /^(?:fils|fille|mère|père|mari|femme|frère|sœur|compagnon|compagne|copain|copine|nièce|neveu)$/i,
+    after:
+      /^ (?:aura|va avoir|fête ses|fêtera ses) \p{L}+(?:[- ]\p{L}+)? (?:ans )?le (?<value>\p{L}+ (?:janvier|février|mars|avril|mai|juin|juillet|août|septembre|octobre|novembre|décembre))/u,
+    say: 'a son anniversaire le {}',
+    topic: 'birthday',
+  },
 ];
 
 const SPANISH_HABITS: readonly Predicate[] = [
@@ -863,6 +1085,83 @@ const SPANISH_HABITS: readonly Predicate[] = [
       /^ (?:está|estamos) (?<value>separad[oa]s?|divorciad[oa]s?|prometid[oa]s?|comprometid[oa]s?|jubilad[oa]s?)(?!\p{L})/u,
     say: 'está {}',
     topic: 'state',
+  },
+  {
+    after:
+      /^ (?:solo |sólo )?tiene (?:solo |sólo )?(?<value>un riñón|un ojo|una mano|una pierna|un pulmón|un brazo)(?!\p{L})/u,
+    say: 'solo tiene {}',
+  },
+  {
+    after:
+      /^ (?:entrena|entreno) (?<value>(?:dos|tres|cuatro|cinco|seis) (?:veces|días) (?:por|a la) semana)/u,
+    say: 'entrena {}',
+  },
+  {
+    of: /^(?:madre|padre|mamá|papá|abuela|abuelo|tía|tío|hermana|hermano)$/i,
+    after:
+      /^ (?:tenía|tuvo) (?<value>(?:un |una )?(?:osteoporosis|cáncer|infarto|ictus|derrame|diabetes|alzheimer|parkinson|glaucoma|artritis))(?!\p{L})/iu,
+    say: 'tenía {}',
+  },
+  {
+    after:
+      /^ (?:le )?(?:dieron|consiguió|conseguí|ha conseguido|han dado) (?:el|un) (?:puesto|trabajo|empleo) (?<value>(?:en|de|como) .+)/u,
+    say: 'tiene un trabajo {}',
+    topic: 'work',
+    maxWords: 5,
+  },
+  { after: /^ no (?:tolera|tolero) (?<value>(?:la|el|los|las) \p{L}+)/u, say: 'no tolera {}', maxWords: 2 },
+  {
+    of: /^grupo$/i,
+    after: /^ sanguíneo es (?<value>(?:A|B|AB|O|cero)(?: (?:positivo|negativo))?)(?!\p{L})/iu,
+    say: 'sanguíneo: {}',
+  },
+  {
+    after: /^ (?:no sé|no sabe) (?<value>nadar|conducir|manejar|cocinar|montar en bici(?:cleta)?)(?!\p{L})/u,
+    say: 'no sabe {}',
+  },
+  {
+    after:
+      /^ nunca (?:aprendí|aprendió) a (?<value>nadar|conducir|manejar|cocinar|montar en bici(?:cleta)?)(?!\p{L})/u,
+    say: 'nunca aprendió a {}',
+  },
+  {
+    of: /^aniversario$/i,
+    after:
+      /^ (?:de boda )?(?:es|cae) el (?<value>\p{L}+ de (?:enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre))/u,
+    say: 'es el {}',
+    topic: 'day',
+  },
+  {
+    after: /^ (?:conduce|conduzco|maneja|manejo) (?<value>un \p{Lu}\p{L}+)/u,
+    say: 'conduce {}',
+    topic: 'vehicle',
+  },
+  {
+    of: /^(?:|mujer|marido|esposa|esposo|madre|padre|hermana|hermano|hija|hijo|novia|novio|pareja|abuela|abuelo)$/i,
+    after:
+      /^ (?:es|soy) (?<value>(?:matron[oa]|comadrona|bomber[oa]|policía|panader[oa]|carnicer[oa]|fontaner[oa]|electricista|albañil|peluquer[oa]|farmacéutic[oa]|taxista|camioner[oa]|conserje|carter[oa]|jardiner[oa]|sastre|modista|contable|abogad[oa]|juez|jueza|notari[oa]|veterinari[oa]))(?!\p{L})/u,
+    say: 'es {}',
+    topic: 'work',
+  },
+  {
+    after: /^ (?:es|soy) (?<value>(?:el|la) (?:menor|mayor|mediana|mediano) de \p{L}+(?: herman[oa]s)?)/u,
+    say: 'es {}',
+  },
+  {
+    after: /^ no (?:come|como) (?<value>cerdo|carne|pescado|gluten|marisco|huevos|lácteos)(?!\p{L})/u,
+    say: 'no come {}',
+  },
+  {
+    after:
+      /^ (?:sufre|sufro|padece|padezco) (?:de )?(?<value>migrañas|asma|insomnio|vértigo|alergias|artritis|ansiedad|hipertensión)(?!\p{L})/u,
+    say: 'sufre de {}',
+  },
+  {
+    of: /^(?:hijo|hija|madre|padre|marido|mujer|hermano|hermana|novio|novia|sobrino|sobrina|nieto|nieta)$/i,
+    after:
+      /^ cumple \p{L}+(?: y \p{L}+)?(?: años)? el (?<value>\p{L}+ de (?:enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre))/u,
+    say: 'cumple años el {}',
+    topic: 'birthday',
   },
 ];
 

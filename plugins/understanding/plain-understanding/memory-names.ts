@@ -96,6 +96,15 @@ interface Possession {
 export const POSSESSIONS: Readonly<Record<Code, readonly Possession[]>> = {
   en: [
     {
+      said: /(?<!\p{L})(?:[Ii]t's|[Tt]his is|[Mm]y name is|I'm) \p{Lu}\p{Ll}{1,20}(?: \p{Lu}\p{Ll}{1,20})? (?:from|at|of|in) (?<value>(?:(?:number|flat) )?[\p{L}\d]{1,12}(?: \p{L}{1,12})? \p{Lu}\p{Ll}{1,20} (?:Road|Street|Avenue|Lane|Close|Drive|Terrace|Crescent|Court|Place|Way|Gardens))(?!\p{L})/gu,
+      say: 'lives at {}',
+      topic: 'address',
+    },
+    {
+      said: /(?<!\p{L})(?:before|since|until|when) I had (?:the |my )(?<value>twins|kids|children|boys|girls)(?!\p{L})/gu,
+      say: 'has {}',
+    },
+    {
       said: /(?<!\p{L})I(?:'ve| have)? (?:given up|gave up|quit|stopped) (?<value>smoking|drinking|alcohol|sugar|meat|caffeine|dairy)(?!\p{L})/gu,
       say: 'has given up {}',
     },
@@ -164,6 +173,15 @@ export const POSSESSIONS: Readonly<Record<Code, readonly Possession[]>> = {
     },
   ],
   de: [
+    {
+      said: /(?<!\p{L})(?<value>(?!Arbeit|Leute|Stress|Sport)\p{Lu}\p{Ll}{2,20})(?: nicht)?, da reagiere? ich (?:drauf|darauf|allergisch)(?!\p{L})/gu,
+      say: 'reagiert allergisch auf {}',
+    },
+    {
+      said: /(?<!\p{L})(?:[Dd]en|[Zz]um|[Uu]nseren|[Uu]nserem) Hochzeitstag am (?<value>\p{L}{3,20}ten (?:Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember))(?!\p{L})/gu,
+      say: 'hat am {} Hochzeitstag',
+      topic: 'wedding',
+    },
     {
       said: /(?<!\p{L})(?:[Hh]abe? )(?:ich )?(?:\p{L}+ ){0,3}mit dem (?<value>Rauchen|Trinken|Alkohol) aufgehört/gu,
       say: 'hat mit dem {} aufgehört',
