@@ -157,8 +157,10 @@ function prefieldOf(
   tokens: readonly Token[],
   { acts, dates }: Language,
 ): number {
-  const isInverted = !acts.subject?.has(tokens[index]?.word ?? '');
-  if (!isInverted || !['promise', 'wish', 'shared', 'present', 'taking'].includes(kind)) return index;
+  const first = tokens[index]?.word ?? '';
+  const isInverted = !acts.subject?.has(first);
+  const isRequest = (kind === 'request' || kind === 'open') && !BEFORE_VERBS.has(first);
+  if (!isInverted || !(isRequest || PREFIELDED.has(kind))) return index;
   const earliest = Math.max(previous?.to ?? 0, index - MAX_PREFIELD_WORDS);
   let from = index;
   while (from > earliest) {
@@ -175,6 +177,14 @@ function prefieldOf(
   return from;
 }
 
+const PREFIELDED: ReadonlySet<ActKind> = new Set(['promise', 'wish', 'shared', 'present', 'taking']);
+/** Subjects, and openings that stand before their verb: "jemand muss". */
+const BEFORE_VERBS = new Set(
+  'jemand einer wer wir man du sie ihr es uns ich würde wäre wärst macht sei seien sind bist tu meinst hättest darf dürfte wie magst'.split(
+    ' ',
+  ),
+);
+
 function actAt(
   tokens: readonly Token[],
   index: number,
@@ -183,7 +193,8 @@ function actAt(
 ): Act | null {
   const { acts: words } = language;
   const taking = words.takings.at(tokens, index);
-  if (taking) return actOf('taking', index, index + taking.length, index + taking.length, null, null, null);
+  if (taking && !namesObject(tokens, index + taking.length, words))
+    return actOf('taking', index, index + taking.length, index + taking.length, null, null, null);
   const opened = (
     [
       ['reminder', words.reminders],
@@ -203,6 +214,12 @@ function actAt(
   if (opened) {
     const from = index + opened.length;
     if (endsSentence(tokens[from - 1])) return null; // "I don't think I will."
+    const isVerbFirst = words.isVerbLast && tokens[from - 1]?.word === 'und'; // "sei so lieb und bring … mit"
+    if (isVerbFirst)
+      return (
+        split(opened.kind, tokens, index, from, 1, words.imperatives, words) ??
+        split(opened.kind, tokens, index, from, 1, words.infinitives, words)
+      );
     const infinitive = words.isVerbLast
       ? lastInfinitive(tokens, from, words)
       : (firstVerb(tokens, from, words.infinitives, words) ??
@@ -216,12 +233,41 @@ function actAt(
     return actOf(opened.kind, index, from, to, infinitive?.verb ?? null, infinitive?.at ?? null, null);
   }
   return (
+    askedOfAll(tokens, index, language) ??
     finiteAt('present', tokens, index, words, words.subject, words.firstPerson) ??
     (words.isVerbLast ? finiteAt('shared', tokens, index, words, GERMAN_WE, words.infinitives) : null) ??
     finiteAt('imperative', tokens, index, words, words.listener, words.secondPerson) ??
     imperativeAt(tokens, index, language, starters)
   );
 }
+
+/** "Wer bucht das Hotel?", "qui réserve le camping ?". */
+function askedOfAll(tokens: readonly Token[], index: number, { acts: words, code }: Language): Act | null {
+  const isStart = index === 0 || tokens[index - 1]?.stop !== '' || JOINS.has(tokens[index - 1]?.word ?? '');
+  if (!isStart || !WHO.has(tokens[index]?.bare ?? '')) return null;
+  if (tokens[sentenceEnd(tokens, index) - 1]?.stop !== '?') return null;
+  const form = tokens[index + 1]?.bare ?? '';
+  if (words.isVerbLast) {
+    const verb = words.infinitives.get(`${form.replace(/e?t$/, '')}en`);
+    return verb ? split('open', tokens, index, index + 1, 1, new Map([[form, verb]]), words) : null;
+  }
+  const verb = { fr: words.firstPerson, es: words.imperatives }[code]?.get(form);
+  return verb ? finite('open', tokens, index, index + 1, verb, words) : null;
+}
+const WHO = new Set(['wer', 'qui', 'quien']);
+
+/** "Ich kümmere mich um das Muster": not what was asked before. */
+function namesObject(tokens: readonly Token[], at: number, { pronouns }: Words): boolean {
+  const next = tokens[at + 1];
+  return (
+    tokens[at - 1]?.stop === '' &&
+    tokens[at]?.stop === '' &&
+    ABOUT.has(tokens[at]?.word ?? '') &&
+    next !== undefined &&
+    (!pronouns.has(next.word) || (tokens[at + 2] !== undefined && next.stop === ''))
+  );
+}
+const ABOUT = new Set("um ums de del du des d' of".split(' '));
 
 /** "Dann holen wir die Farben morgen." */
 const GERMAN_WE = new Set(['wir']);
@@ -256,6 +302,7 @@ function finiteAt(
     const verb = forms.get(token.bare);
     const before = tokens[index - 1]?.word ?? '';
     const isFuture = token.bare.endsWith('e');
+    if (token.word.endsWith('ó')) return null; // "llevó"
     if (!verb || (isFuture && !token.word.endsWith('é'))) return null;
     const hasClitic = isClitic(tokens, index, words);
     if ((verb.isNounToo || words.determiners.has(before)) && !hasClitic) return null;
@@ -315,6 +362,9 @@ function imperativeAt(
     dates.weekdays.at(tokens, index - 1, index) !== null ||
     [1, 2, 3].some(back => isListMark(tokens, index - back, index, words));
   if (!isStart) return null;
+  const isNoun =
+    words.isVerbLast && token.text !== token.word && before !== undefined && !endsSentence(before);
+  if (isNoun || isParticiple(token, code)) return null; // "Leute, Plan für morgen"
   const next = tokens[index + 1]?.word ?? '';
   if (words.subject?.has(next) || (code === 'en' && INVERTED.has(next))) return null;
   if (words.isVerbLast && next === 'sie' && words.infinitives.has(token.bare))
@@ -329,6 +379,11 @@ function imperativeAt(
   return words.isVerbLast
     ? split('imperative', tokens, index, index, 1, words.imperatives, words)
     : finite('imperative', tokens, index, index, verb, words);
+}
+
+/** "Désherbé toute l'allée" tells what was done. */
+function isParticiple({ word }: Token, code: string): boolean {
+  return code === 'fr' && word.endsWith('é');
 }
 
 /** "Have we got …?" */

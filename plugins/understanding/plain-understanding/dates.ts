@@ -5,7 +5,7 @@
  */
 import { GB } from 'chrono-node/en'; // importing the whole package would load every language
 import type { UnderstandingContext } from '../../../core/contract/plugin.ts';
-import type { DateWords, Language, Period } from './languages/language.ts';
+import type { DateWords, Edge, Holiday, Language, Period, Stretch } from './languages/language.ts';
 import { type Match, sentenceStart, type Token } from './tokens.ts';
 
 export type Zone = Pick<UnderstandingContext, 'wallTime' | 'instantOf'>;
@@ -319,15 +319,14 @@ class Reader {
 
   /** "Last Friday", "every Friday". */
   private ignoredAt(index: number): Match<Element> | null {
-    const { last, every, weekdays, units, dayParts } = this.words;
+    const { last, every, weekdays, units, dayParts, periods, holidays } = this.words;
     const before = last.at(this.tokens, index, this.to) ?? every.at(this.tokens, index, this.to);
     if (before) {
       const at = index + before.length;
-      const day =
-        weekdays.at(this.tokens, at, this.to) ??
-        units.at(this.tokens, at, this.to) ??
-        dayParts.at(this.tokens, at, this.to);
-      return day && { value: { kind: 'ignored' }, length: before.length + day.length };
+      const day = [weekdays, units, dayParts, periods, holidays]
+        .map(table => table.at(this.tokens, at, this.to))
+        .find(each => each !== null);
+      return day ? { value: { kind: 'ignored' }, length: before.length + day.length } : null;
     }
     const day = weekdays.at(this.tokens, index, this.to);
     const after = day && last.at(this.tokens, index + day.length, this.to);
@@ -383,6 +382,8 @@ class Reader {
       const { days, minute } = relative.value;
       return { value: { day: plusDays(this.today, days), minute }, length: relative.length };
     }
+    const holiday = this.words.holidays.at(this.tokens, index, this.to);
+    if (holiday) return { value: { day: nextHoliday(holiday.value, this.today) }, length: holiday.length };
     const weekday = this.words.weekdays.at(this.tokens, index, this.to);
     if (!weekday) return null;
     const { weekday: number, minute } = weekday.value;
@@ -391,6 +392,8 @@ class Reader {
 
   private dayAt(index: number): Match<Element> | null {
     return (
+      this.edgeAt(index) ??
+      this.holidayAt(index) ??
       this.dateAt(index) ??
       this.periodAt(index) ??
       this.weekdayAt(index) ??
@@ -429,17 +432,47 @@ class Reader {
     return day ? dayMatch(day, RANK.date, length) : null;
   }
 
+  /** "The end of next month", "early next week", "mid June". */
+  private edgeAt(index: number): Match<Element> | null {
+    const { edges, stretches, months } = this.words;
+    const edge = edges.at(this.tokens, index, this.to);
+    if (!edge) return null;
+    const at = index + edge.length;
+    const stretch = stretches.at(this.tokens, at, this.to);
+    const month = this.isVerb(edge, at) ? null : months.at(this.tokens, at, this.to);
+    const hasDay = month && (this.ordinalAt(at + month.length) ?? this.numberAt(at + month.length));
+    const day = stretch
+      ? edgeOf(edge.value, stretch.value, this.today)
+      : month && !hasDay && edgeOfMonth(edge.value, month.value, this.today);
+    const length = edge.length + ((stretch ?? month)?.length ?? 0);
+    return day && day >= this.today ? dayMatch(day, RANK.weekday, length) : null;
+  }
+
+  /** "Sorry I'm late may I come in". */
+  private isVerb({ length }: Match<Edge>, at: number): boolean {
+    const { word = '', text = '' } = this.tokens[at] ?? {};
+    return length === 1 && text === word && (word === 'may' || word === 'march');
+  }
+
+  /** "At Easter", but not "Easter eggs"; a day that is named as well counts more. */
+  private holidayAt(index: number): Match<Element> | null {
+    const holiday = this.words.holidays.at(this.tokens, index, this.to);
+    if (!holiday || OF_HOLIDAYS.test(this.tokens[index + holiday.length]?.word ?? '')) return null;
+    return dayMatch(nextHoliday(holiday.value, this.today), RANK.relative, holiday.length);
+  }
+
   private periodAt(index: number): Match<Element> | null {
     const period = this.words.periods.at(this.tokens, index, this.to);
     if (!period) return null;
     // "Tuesday next week", "next week on Tuesday"
-    if (period.value === 'next week')
+    const weeks = WEEKS_AHEAD[period.value];
+    if (weeks !== undefined)
       for (const skip of [0, 1]) {
         const at = index + period.length + skip;
         const weekday = this.words.weekdays.at(this.tokens, at, this.to);
         if (weekday)
           return dayMatch(
-            inNextWeek(this.today, weekday.value.weekday),
+            inWeek(this.today, weekday.value.weekday, weeks),
             RANK.weekday,
             period.length + skip + weekday.length,
             weekday.value.minute,
@@ -471,10 +504,13 @@ class Reader {
       const mentioned = this.mentioned.findLast(day => weekdayOf(day) === number);
       if (mentioned) return dayMatch(mentioned, RANK.date, lead + weekday.length, minute);
     }
+    const beyond = this.besideHolidayAt(at, number);
+    if (beyond) return dayMatch(beyond.value, RANK.date, lead + weekday.length + beyond.length, minute);
     const period = periods.at(this.tokens, at, this.to);
-    if (period?.value === 'next week')
+    const weeks = period && WEEKS_AHEAD[period.value];
+    if (period && weeks)
       return dayMatch(
-        inNextWeek(this.today, number),
+        inWeek(this.today, number, weeks),
         RANK.weekday,
         lead + weekday.length + period.length,
         minute,
@@ -483,9 +519,24 @@ class Reader {
     const isNext = next !== null || after !== null;
     const day =
       isNext && this.words.nextIsNextWeek && number > 0
-        ? inNextWeek(this.today, number)
+        ? inWeek(this.today, number, 1)
         : this.weekdayAfter(number);
     return dayMatch(day, RANK.weekday, lead + weekday.length + (after?.length ?? 0), minute);
+  }
+
+  /** "The Tuesday after Easter". */
+  private besideHolidayAt(index: number, weekday: number): Match<string> | null {
+    const side = HOLIDAY_SIDES[this.tokens[index]?.word ?? ''];
+    if (!side) return null;
+    for (const skip of [1, 2]) {
+      const holiday = this.words.holidays.at(this.tokens, index + skip, this.to);
+      if (holiday)
+        return {
+          value: beside(nextHoliday(holiday.value, this.today), weekday, side),
+          length: skip + holiday.length,
+        };
+    }
+    return null;
   }
 
   /** "After" may belong to the next words: "Friday after the seventh". */
@@ -740,16 +791,23 @@ function dayOfPeriod(period: Period, today: string): string {
   const year = today.slice(0, 4);
   switch (period) {
     case 'this week':
+      return weekdayOf(today) >= 6 ? inWeek(today, 5, 1) : dayOfPeriod('end of week', today); // on a weekend, the next one
     case 'end of week':
       return weekdayOf(today) >= 5 ? today : beside(today, 5, 'after');
     case 'weekend':
       return weekdayOf(today) >= 6 ? today : beside(today, 6, 'after');
     case 'next week':
-      return inNextWeek(today, 1);
+      return inWeek(today, 1, 1);
+    case 'week after next':
+      return inWeek(today, 1, 2);
+    case 'next weekend':
+      return inWeek(today, 6, 1);
     case 'end of month':
       return plusDays(firstOfNextMonth(today), -1);
     case 'next month':
       return firstOfNextMonth(today);
+    case 'in a month':
+      return plusMonths(today, 1);
     case 'end of year':
       return `${year}-12-31`;
     case 'christmas':
@@ -765,8 +823,79 @@ function beside(day: string, weekday: number, side: 'before' | 'after'): string 
   return plusDays(day, side === 'after' ? ahead : ahead - 7 || -7);
 }
 
-function inNextWeek(today: string, weekday: number): string {
-  return plusDays(today, 7 - weekdayOf(today) + weekday);
+const WEEKS_AHEAD: Readonly<Partial<Record<Period | Stretch, number>>> = {
+  'next week': 1,
+  'week after next': 2,
+};
+const HOLIDAY_SIDES: Readonly<Record<string, 'before' | 'after'>> = {
+  ...{ after: 'after', nach: 'after', après: 'after', después: 'after', tras: 'after' },
+  ...{ before: 'before', vor: 'before', avant: 'before', antes: 'before' },
+};
+
+const OF_HOLIDAYS =
+  /^(?:eggs?|bunny|cards?|costumes?|cakes?|holidays?|break|eier|ferien|urlaub|œufs|vacances|huevos|vacaciones)$/;
+
+/** @param weeks 0 is the week of today */
+function inWeek(today: string, weekday: number, weeks: number): string {
+  return plusDays(today, 7 * weeks - weekdayOf(today) + weekday);
+}
+
+/** Weeks end on Friday. */
+const WEEK_EDGES: Readonly<Record<Edge, number>> = { start: 1, middle: 3, end: 5 };
+
+function edgeOf(edge: Edge, stretch: Stretch, today: string): string {
+  const [year = 0, month = 1] = today.split('-').map(Number);
+  switch (stretch) {
+    case 'this month':
+      return edgeIn(edge, year, month);
+    case 'next month':
+      return edgeIn(edge, year, month + 1);
+    case 'this year':
+      return edgeOfYear(edge, year);
+    case 'next year':
+      return edgeOfYear(edge, year + 1);
+    default: {
+      const day = inWeek(today, WEEK_EDGES[edge], WEEKS_AHEAD[stretch] ?? 0);
+      return edge === 'end' && day < today ? today : day;
+    }
+  }
+}
+
+/** Of the next month with that number. */
+function edgeOfMonth(edge: Edge, month: number, today: string): string {
+  const year = Number(today.slice(0, 4));
+  const day = edgeIn(edge, year, month);
+  return day >= today ? day : edgeIn(edge, year + 1, month);
+}
+
+function edgeIn(edge: Edge, year: number, month: number): string {
+  const first = dayString(year, month, 1) ?? '';
+  if (edge === 'end') return plusDays(firstOfNextMonth(first), -1);
+  return edge === 'start' ? first : plusDays(first, 14);
+}
+
+function edgeOfYear(edge: Edge, year: number): string {
+  return { start: `${year}-01-01`, middle: `${year}-07-01`, end: `${year}-12-31` }[edge];
+}
+
+function nextHoliday(holiday: Holiday, today: string): string {
+  const year = Number(today.slice(0, 4));
+  const of = (each: number) =>
+    'easter' in holiday
+      ? plusDays(easterOf(each), holiday.easter)
+      : (dayString(each, holiday.month, holiday.day) ?? today);
+  return of(year) >= today ? of(year) : of(year + 1);
+}
+
+/** The anonymous Gregorian algorithm. */
+function easterOf(year: number): string {
+  const a = year % 19;
+  const b = Math.floor(year / 100);
+  const c = year % 100;
+  const d = (19 * a + b - Math.floor(b / 4) - Math.floor((b - Math.floor((b + 8) / 25) + 1) / 3) + 15) % 30;
+  const e = (32 + 2 * (b % 4) + 2 * Math.floor(c / 4) - d - (c % 4)) % 7;
+  const f = d + e - 7 * Math.floor((a + 11 * d + 22 * e) / 451) + 114;
+  return dayString(year, Math.floor(f / 31), (f % 31) + 1) ?? '';
 }
 
 /** The fourth Thursday of November. */

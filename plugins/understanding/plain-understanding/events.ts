@@ -124,7 +124,8 @@ class Finder {
     const obstacle = slot ? null : obstacleIn(line, clause, when);
     const event = obstacle ? null : this.eventIn(index, line, clause, noun, when, slot !== null);
     if (event && !this.isTask(line, clause, event)) this.add(event);
-    if (when.hasDay && obstacle !== 'past') this.day = { day: when.day, line: index };
+    if (when.hasDay && obstacle !== 'past' && !isDeadlineIn(line, clause, when))
+      this.day = { day: when.day, line: index };
   }
 
   /** A time of day without a day refers to the day mentioned before. */
@@ -387,14 +388,15 @@ function isHad({ tokens, language }: Line, { from, to }: Clause, when: When): bo
   const having = HAVING[language.code];
   const at = range(from, to).find(each => having?.has(tokens[each]?.word ?? ''));
   if (at === undefined) return false;
-  const end = Math.min(to, at + 1 + HAD_WORDS);
-  const said = range(at + 1, end).flatMap(each => (when.tokens.has(each) ? [] : (tokens[each] ?? [])));
+  const start = tokens[at + 1]?.word === 'got' ? at + 2 : at + 1;
+  const end = Math.min(to, start + HAD_WORDS);
+  const said = range(start, end).flatMap(each => (when.tokens.has(each) ? [] : (tokens[each] ?? [])));
   if (said.some(({ word }) => NOT_HAD.test(word))) return false;
-  return contentOf(said, language).length > 0 && range(at + 1, end + 1).some(each => when.tokens.has(each));
+  return contentOf(said, language).length > 0 && range(start, end + 1).some(each => when.tokens.has(each));
 }
 const HAD_WORDS = 6;
 const HAVING: Readonly<Record<string, ReadonlySet<string>>> = {
-  en: new Set('has have'.split(' ')),
+  en: new Set("has have i've we've they've".split(' ')),
   de: new Set('hab habe hat haben'.split(' ')),
   fr: new Set('ai a avons'.split(' ')),
   es: new Set('tengo tiene tenemos'.split(' ')),
@@ -477,7 +479,9 @@ function obstacleIn(line: Line, { from, to }: Clause, when: When): 'past' | 'ope
   let isOpen = false;
   for (let at = from; at < to; at++) {
     const word = tokens[at]?.word ?? '';
-    const isMoved = MOVED.has(tokens[at + 1]?.word ?? '');
+    const isMoved =
+      MOVED.has(tokens[at + 1]?.word ?? '') ||
+      (word === 'got' && /(?:'ve|'s|have|has)$/.test(tokens[at - 1]?.word ?? ''));
     if ((words.negations.has(word) || /n't$/.test(word)) && !isReminder) return 'past';
     if (words.over.has(word) && !isMoved) return 'past';
     if (PAST.test(word) && PRONOUNS.has(tokens[at - 1]?.word ?? '')) return 'past';

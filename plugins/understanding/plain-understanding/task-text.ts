@@ -49,7 +49,7 @@ export function describe(
   const isInflected =
     act.kind === 'present' ||
     act.kind === 'imperative' ||
-    (act.kind === 'shared' && act.verbAt !== null && act.verbAt < act.from); // "holen wir"
+    (words.isVerbLast && act.verbAt !== null && act.verbAt < act.from); // "holen wir"
   const pieces: Piece[] = [];
   const from: number[] = [];
   let isVague = false;
@@ -354,13 +354,14 @@ function lastNoun(
 ): string | null {
   const { acts, stopWords, dates } = language;
   const known = new Set([owner, ...people].map(name => name.toLowerCase()));
+  const isCased = /\p{Lu}/u.test(segment.text);
   const isNoun = (at: number) => {
     const token = tokens[at];
-    if (!token || when?.tokens.has(at)) return false;
+    if (!token || when?.tokens.has(at) || dates.units.at(tokens, at)) return false;
     const isEmpty = stopWords.has(token.word) || acts.fillers.has(token.word);
     if (isEmpty && !(token.isHyphenated && !acts.isVerbLast)) return false;
     if (known.has(token.word) || acts.pronouns.has(token.word)) return false;
-    return !acts.isVerbLast || token.text !== token.word;
+    return !acts.isVerbLast || token.text !== token.word || (!isCased && !acts.infinitives.has(token.bare));
   };
   const candidates: { text: string; isObject: boolean }[] = [];
   const begin = acts.yes.at(tokens, 0)?.length ?? 0;

@@ -31,6 +31,11 @@ const DATE_WORDS_AFTER = 8;
 /** A line with at most this many words besides its time belongs to the line before. */
 const SHORT_LINE = 8;
 const ECHO_WORDS = 18;
+/** Lines in which a caller says why: "je vous appelle au sujet de". */
+const OPENING_LINES = 3;
+const CALLING = new Set(
+  'appeler téléphoner contacter llamar anrufen telefonieren call ring phone'.split(' '),
+);
 /** An unknown verb needs this many significant words, or a date. */
 const MIN_UNKNOWN_STEMS = 3;
 /** Lines after "who does what?" in which people say what they will do. */
@@ -56,6 +61,8 @@ interface Found {
   isVague: boolean;
   /** Whether a pronoun in it was replaced by its antecedent. */
   isReferring: boolean;
+  /** Whether nothing to do precedes it in its line. */
+  isFirst?: boolean;
 }
 
 /** In the order they were said, each once, without tasks that are already open. */
@@ -151,6 +158,7 @@ class Finder {
         if (this.isMemo && act.verb?.isWeak === false) return this.build(index, line, place, act, false);
         return this.isTakenByAnother(index) ? null : this.sharedTask(index, line, place, act);
       case 'present':
+        if (index < OPENING_LINES && act.verb && CALLING.has(act.verb.infinitive) && !line.when) return null;
         if (isEmphatic(line, act) || this.isShared(index))
           return this.sharedTask(index, line, place, act, false);
         return act.verb?.isState ? null : this.build(index, line, place, act, act.verb?.isWeak ?? true, true);
@@ -295,7 +303,7 @@ class Finder {
       const task = act && this.build(at, asked, place, act, false);
       if (task) return { ...task, due: combined(line.when, task.due), lines: [...task.lines, index] };
     }
-    return this.neededTask(index, line);
+    return this.neededTask(index, line, taking);
   }
 
   /** "The scanners have to be charged, I'll do that on Thursday." */
@@ -312,14 +320,15 @@ class Finder {
   }
 
   /** "The pallets have to leave by noon." "I'll see to it." */
-  private neededTask(index: number, line: Line): Found | null {
+  private neededTask(index: number, line: Line, { index: from, to }: Act): Found | null {
     const before = this.lines[index - 1];
     const { musts } = line.language.acts;
     if (!before || before.isOwn) return null;
     const isOpen = before.tokens.some(
       (_, at) => isUndone(before.tokens, at) || (before.when !== null && musts.at(before.tokens, at)),
     );
-    if (!isOpen) return null;
+    const isDelivery = line.tokens.slice(from, to).some(({ word }) => DELIVERING.has(word));
+    if (!isOpen) return isDelivery ? this.deliveredTask(index, line, before) : null;
     const [text, previous] = [describeLine(before, line, this.context), this.lines[index - 2]];
     if (!text) return null;
     const isContinued =
@@ -329,6 +338,21 @@ class Finder {
       ...{ text: noun ? `${noun}: ${text}` : text, due: combined(line.when, before.when) },
       ...{ lines: [...(noun ? [index - 2] : []), index - 1, index], verb: null, isVague: false },
       ...{ stems: stemsOf(text, before), isReferring: false },
+    };
+  }
+
+  /** "How is the report coming along?" "You'll have it by Friday." */
+  private deliveredTask(index: number, line: Line, before: Line): Found | null {
+    const named = line.when?.hasDay ? nounIn(before, this.context) : null;
+    if (named === null) return null;
+    const noun = named.replace(/ \p{L}{2,}ing(?: .*)?$/u, ''); // "the report coming along"
+    return {
+      ...{
+        text: noun.replace(/^\p{L}/u, letter => letter.toUpperCase()),
+        due: line.when,
+        lines: [index - 1, index],
+      },
+      ...{ stems: stemsOf(noun, before), verb: null, isVague: false, isReferring: false },
     };
   }
 
@@ -371,6 +395,7 @@ class Finder {
       ...{ text, due, lines: [...new Set([...from, index])].sort((a, b) => a - b) },
       ...{ stems: this.stemsOf(text, line), verb: act.verb?.infinitive ?? null, isVague },
       isReferring: from.length > 0,
+      isFirst: line.acts.slice(0, place).every(({ kind }) => kind === 'taking'),
     };
   }
 
@@ -500,9 +525,16 @@ class Finder {
     const yes = words.yes.at(reply.tokens, at)?.length ?? 0;
     const no = words.refusals.at(reply.tokens, at)?.length ?? 0;
     const isTaking = reply.acts.some(
-      ({ kind }) => kind === 'taking' || kind === 'promise' || kind === 'present',
+      own =>
+        own.kind === 'taking' ||
+        ((own.kind === 'promise' || own.kind === 'present') && !isOfOther(reply, own, act)),
     );
     if (no > yes && act.kind === 'reminder' && reply.tokens.length <= SHORT_LINE) return 'yes';
+    const refusesAgain = [1, 2, 3, 4].some(ahead => {
+      const refusal = words.refusals.at(reply.tokens, at + ahead);
+      return refusal !== null && refusal.length > (words.yes.at(reply.tokens, at + ahead)?.length ?? 0);
+    });
+    if (no > yes && asksIfMinds(line, act) && !refusesAgain) return 'yes';
     if (no > yes) return 'no';
     const isDone = reply.tokens.slice(0, 6).some((_, place) => words.done.at(reply.tokens, place));
     if (isDone && !reply.when?.hasDay && !reply.acts.some(({ kind }) => kind === 'taking')) return 'no';
@@ -576,6 +608,7 @@ class Finder {
         overlap(each.stems, task.stems) >= SAME_TASK ||
         isSameMatter(each, task) ||
         isOfSameThing(each, task) ||
+        isAnswerTo(each, task) ||
         (task.isVague && each.verb !== null && each.verb === task.verb) ||
         (task.isVague && each.lines.length > 1 && each.lines.at(-1) === task.lines.at(-1)) ||
         (each.verb !== null && each.verb === task.verb && each.lines.some(at => task.lines.includes(at))),
@@ -604,6 +637,14 @@ const UNDONE = new Set('want wants need needs'.split(' '));
 function isPastTalk({ tokens, language: { acts: words } }: Line): boolean {
   return tokens.some(({ word }) => words.over.has(word));
 }
+
+/** "Would you mind …?" "No." agrees. */
+function asksIfMinds({ tokens }: Line, { index, from }: Act): boolean {
+  return tokens.slice(index, from).some(({ word }) => MINDING.has(word));
+}
+const MINDING = new Set(
+  'mind ausmachen aus dérange embête ennuie ennuierait embêterait importa importaría importan'.split(' '),
+);
 
 /** A reply that begins with one of these is not a promise. */
 const CONDITIONS = new Set('if unless wenn falls'.split(' '));
@@ -686,9 +727,12 @@ function hasPlease({ tokens }: Line, { index, to }: Act): boolean {
 /** "…, s'il vous plaît". */
 const PLEASE_WORDS_AFTER = 12;
 
-/** "We'll eat at six" is an appointment, not a task. */
-function isPresence({ verb, from, to }: Act, { tokens }: Line): boolean {
+/** "We'll eat at six" is an appointment, not a task; "I'll be there to fetch it" is one. */
+function isPresence({ verb, from, to }: Act, { tokens, language }: Line): boolean {
   if (verb === null) return false;
+  const isPurpose = (at: number) =>
+    tokens[at]?.word === 'to' && language.acts.infinitives.has(tokens[at + 1]?.bare ?? '');
+  if (verb.infinitive === 'be' && range(from, to).some(isPurpose)) return false;
   const isGoing = GOING.has(verb.infinitive); // "vamos a ir a comer"
   return (
     PRESENCE.has(verb.infinitive) ||
@@ -697,7 +741,9 @@ function isPresence({ verb, from, to }: Act, { tokens }: Line): boolean {
 }
 const GOING = new Set('ir aller gehen go'.split(' '));
 const PRESENCE = new Set(
-  'see sleep eat drink sit sehen schlafen essen trinken voir dormir manger boire ver comer beber'.split(' '),
+  'be see sleep eat drink sit sehen schlafen essen trinken voir dormir manger boire ver comer beber'.split(
+    ' ',
+  ),
 );
 
 /** "Let me write that down", "das trag ich mir ein", "je le note": the note itself is no task. */
@@ -792,12 +838,24 @@ const HESITATIONS = new Set('oh ah um uh er hm hmm äh ähm euh eh well na ach'.
 
 const OPENED: ReadonlySet<Act['kind']> = new Set(['request', 'promise', 'offer']);
 
-/** Begins the speaker's own words after reported speech: "they said Monday, so I'll call them". */
+/** In "you'll have it", "die bekommst du", "tu l'auras". */
+const DELIVERING = new Set(
+  "have get be bekommst bekommen kriegst kriegen auras aurez tendrás tendrá paso it'll they'll".split(' '),
+);
+
+/** The speaker's own words go on: "they said Monday, so I'll call them". */
 const RESUMES = new Set('so but aber also deshalb mais donc pero'.split(' '));
 
 /** Conditions, wishes, reported speech, questions, past events and negations. */
 function isNoPlan({ tokens, language }: Line, { kind, index, from, to, verbAt, prefieldFrom }: Act): boolean {
   const { acts: words } = language;
+  if (kind === 'reminder' && remindsOf(tokens, from, to, language)) return true;
+  if (
+    language.code === 'es' &&
+    tokens[verbAt ?? -1]?.word === 'llevo' &&
+    isLength(tokens, to > from ? from + 1 : from, language)
+  )
+    return true; // "llevo quince años pidiéndolo"
   const sentence = sentenceStart(tokens, index);
   const earliest = Math.max(sentence, index - BEFORE_WORDS);
   let resumed = earliest;
@@ -825,6 +883,21 @@ function isNoPlan({ tokens, language }: Line, { kind, index, from, to, verbAt, p
     (kind === 'imperative' && [index, index + 1].some(at => words.listener?.has(tokens[at]?.word ?? '')));
   const isOwnQuestion = !isAsking && tokens[Math.max(from, to - 1)]?.stop === '?';
   return isOwnQuestion && verbAt !== null;
+}
+
+/** "Remember that the plumber is coming": what happens, and nothing to do, unless "you" do it. */
+function remindsOf(tokens: readonly Token[], from: number, to: number, { acts, code }: Language): boolean {
+  if (code !== 'es' || ![from - 1, from].some(at => tokens[at]?.word === 'que')) return false;
+  return !tokens.slice(from, to + 1).some(({ bare }) => acts.secondPerson.has(bare));
+}
+
+function isLength(tokens: readonly Token[], at: number, { dates }: Language): boolean {
+  const number = dates.numbers.at(tokens, at);
+  return (
+    dates.lengths.at(tokens, at) !== null ||
+    (number !== null &&
+      (dates.units.at(tokens, at + number.length) !== null || tokens[at + number.length]?.word === 'años'))
+  );
 }
 
 /** "I check it every evening." */
@@ -905,6 +978,16 @@ function isOfSameThing(known: Found, task: Found): boolean {
   const isNear = (task.lines.at(-1) ?? 0) - (known.lines.at(-1) ?? 0) <= 2;
   const objects = [...task.stems].filter(stem => task.verb === null || stem !== stemOf(task.verb));
   return isNear && objects.some(stem => stem.length > 3 && known.stems.has(stem));
+}
+
+/** "Can you phone the landlord?" "Yes, I'll call him tomorrow": the request in other words. */
+function isAnswerTo(known: Found, { isFirst, isVague, isReferring, lines, due, stems }: Found): boolean {
+  const [asked = 0] = known.lines;
+  const isReply = known.lines.length > 1 && known.lines.at(-1) === lines.at(-1);
+  const isSameDay = !known.due || !due || known.due.day === due.day;
+  // "clear the bench, and flick me a photo": "I'll text it to you" is of the photo
+  const isOfOtherThing = lines.includes(asked) && ![...stems].some(stem => known.stems.has(stem));
+  return isReply && isSameDay && isFirst === true && (isVague || (isReferring && !isOfOtherThing));
 }
 
 /** "Chapter 2" is not "chapter 3". */

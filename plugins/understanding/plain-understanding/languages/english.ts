@@ -1,5 +1,5 @@
 import { phrases, table, words } from '../tokens.ts';
-import type { Language, Verb } from './language.ts';
+import type { Holiday, Language, Verb } from './language.ts';
 
 const UNITS =
   'one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen'.split(
@@ -37,7 +37,10 @@ const ACTIONS = `add answer apply arrange ask assemble attach back bake book bor
   repair replace reply report rescheduled reschedule reserve return review rewrite ring run save scan schedule sell
   send set sew share ship sign sort speak start submit swap switch take talk tell text tidy transfer translate try tune
   turn type update upload visit wash water weigh wire wrap write cover drive empty enrol enroll frame glue prune shovel
-  stop swing sweep vacuum walk wind chase grab hoover mop defrost recycle refill reorder unload unpack investigate research`;
+  stop swing sweep vacuum walk wind draw outline summarise summarize proofread edit correct amend publish announce circulate
+  distribute notify inform warn thank congratulate negotiate estimate reimburse refund settle service unblock seal sand varnish drill
+  saw trim rake weed label laminate photocopy resend
+  unsubscribe subscribe enquire inquire dispute nominate donate redeem dispatch nip pop provide upgrade downgrade patch reset restart configure merge deploy test document translate rehearse tune chase grab hoover mop defrost recycle refill reorder unload unpack investigate research`;
 /** Counts as a plan only with a day, a time or an object. */
 const WEAK = 'do study practise practice read learn';
 const STATES = 'be come go have stay sleep eat drink sit leave meet see work';
@@ -50,6 +53,23 @@ const verbs = new Map<string, Verb>([
     { infinitive: verb, isWeak: true, isState: true },
   ]),
 ]);
+const IRREGULAR_PARTICIPLES: readonly [string, string][] = [
+  ...'send sent|bring brought|buy bought|pay paid|tell told|write written|make made|do done|give given|take taken'.split(
+    '|',
+  ),
+  ...'ring rung|get got|put put|read read|cut cut|find found|sell sold|lend lent|hang hung|speak spoken|draw drawn'.split(
+    '|',
+  ),
+  ...'build built|feed fed|set set|run run|sweep swept|wind wound|bake baked|cook cooked'.split('|'),
+].map(pair => pair.split(' ') as [string, string]);
+
+/** "Filled", "planned", "copied": after "you still haven't". */
+function participleOf(verb: string): string {
+  if (verb.endsWith('e')) return `${verb}d`;
+  if (/[^aeiou]y$/.test(verb)) return `${verb.slice(0, -1)}ied`;
+  return /^[^aeiou]*[aeiou][bdgmnprt]$/.test(verb) ? `${verb}${verb.at(-1)}ed` : `${verb}ed`;
+}
+
 const presents = new Map([...verbs].map(([form, verb]) => [form, { ...verb, isWeak: true }]));
 
 /** "Making", "running", "sending": with every spelling that rules allow. */
@@ -105,8 +125,12 @@ export const english: Language = {
       ['this morning', { days: 0, minute: 9 * 60 }],
       ['this afternoon', { days: 0, minute: 15 * 60 }],
       [
-        'end of the day|end of day|the end of the day|close of business|before i go home|before i go home today',
+        'end of the day|end of day|the end of the day|close of business|close of play|end of play|before i go home|before i go home today',
         { days: 0, minute: 18 * 60 },
+      ],
+      [
+        'close of business tomorrow|close of play tomorrow|end of play tomorrow|end of day tomorrow|end of the day tomorrow|the end of tomorrow',
+        { days: 1, minute: 18 * 60 },
       ],
       ['tomorrow|to morrow', { days: 1 }],
       ['day after tomorrow|the day after tomorrow', { days: 2 }],
@@ -118,13 +142,25 @@ export const english: Language = {
       ['in the evening|at night', 20 * 60],
       ['at lunch|at lunchtime|over lunch|at lunch time', 12 * 60],
       ['after lunch', 13 * 60],
+      ['by lunch|by lunchtime|before lunch|before lunchtime|around lunchtime', 12 * 60],
       ['after dinner', 20 * 60],
+      ['mid morning|late morning|in the late morning', 11 * 60],
+      ['mid afternoon|early afternoon', 14 * 60],
+      [
+        'late afternoon|in the late afternoon|teatime|at teatime|by teatime|around teatime|home time',
+        17 * 60,
+      ],
+      ['early evening|in the early evening', 18 * 60],
+      ['by the evening|by evening|before bed|before bedtime|by bedtime', 20 * 60],
     ]),
     dayParts: table([
       ['morning|first thing', 9 * 60],
       ['lunch|lunchtime', 12 * 60],
       ['afternoon|arvo', 15 * 60],
       ['evening|night', 20 * 60],
+      ['mid morning|late morning', 11 * 60],
+      ['late afternoon|teatime', 17 * 60],
+      ['close of business|close of play|end of day|end of play', 18 * 60],
     ]),
     units: table([
       ['minute|minutes|mins|min', 'minute'],
@@ -148,12 +184,17 @@ export const english: Language = {
       ['a couple of days', 2 * 1440],
       ['a couple of weeks', 14 * 1440],
     ]),
-    within: phrases('in|within|in about|within the next|in another|in like'),
-    fromNow: phrases('from now|from today'),
+    within: phrases(
+      'in|within|in about|within the next|in the next|over the next|in another|in like|in around',
+    ),
+    fromNow: phrases('from now|from today|time|time from now'),
     periods: table([
       ['this week', 'this week'],
-      ['next week', 'next week'],
+      ['next week|after the weekend', 'next week'],
+      ['the week after next|week after next', 'week after next'],
       ['the weekend|this weekend|weekend|at the weekend', 'weekend'],
+      ['next weekend|the weekend after next', 'next weekend'],
+      ["in a month|within a month|in a month's time|a month from now|a month from today", 'in a month'],
       ['end of the week|end of this week|the end of the week', 'end of week'],
       ['end of the month|end of this month|the end of the month|the month is out', 'end of month'],
       ['next month', 'next month'],
@@ -161,17 +202,55 @@ export const english: Language = {
       ['christmas|xmas', 'christmas'],
       ["new year|new year's", 'new year'],
     ]),
-    last: phrases('last'),
-    every: phrases('every|each'),
+    edges: table([
+      [
+        'the beginning of|beginning of|the start of|start of|early|early in|the first week of|first week of',
+        'start',
+      ],
+      ['the middle of|middle of|mid|halfway through', 'middle'],
+      ['the end of|end of|late|late in|the last week of|last week of', 'end'],
+    ]),
+    stretches: table([
+      ['this week|the week|week', 'this week'],
+      ['next week', 'next week'],
+      ['the week after next', 'week after next'],
+      ['this month|the month|month', 'this month'],
+      ['next month', 'next month'],
+      ['this year|the year|year', 'this year'],
+      ['next year|the new year', 'next year'],
+    ]),
+    holidays: table<Holiday>([
+      ['easter|easter sunday', { easter: 0 }],
+      ['good friday', { easter: -2 }],
+      ['easter saturday', { easter: -1 }],
+      ['easter monday', { easter: 1 }],
+      ['maundy thursday', { easter: -3 }],
+      ['shrove tuesday|pancake day', { easter: -47 }],
+      ['whit monday', { easter: 50 }],
+      ["valentine's day|valentines day", { month: 2, day: 14 }],
+      ["st patrick's day|paddy's day", { month: 3, day: 17 }],
+      ["halloween|hallowe'en", { month: 10, day: 31 }],
+      ['bonfire night', { month: 11, day: 5 }],
+      ['christmas eve', { month: 12, day: 24 }],
+      ['christmas day', { month: 12, day: 25 }],
+      ['boxing day', { month: 12, day: 26 }],
+      ["new year's eve|new years eve", { month: 12, day: 31 }],
+      ["new year's day", { month: 1, day: 1 }],
+    ]),
+    last: phrases('last|since'),
+    every: phrases('every|each|every other|every second|every third|every single'),
     nextBefore: phrases('next'),
     nextAfter: phrases('next'),
     nextIsNextWeek: true,
     laterBefore: table([
-      ['a week from|a week on|a week', 7],
-      ['two weeks from|a fortnight from|a fortnight on|two weeks on', 14],
+      ['a week from|a week on|a week|a week after|the week after', 7],
+      ['two weeks from|a fortnight from|a fortnight on|two weeks on|a fortnight after|two weeks after', 14],
+      ['the day after', 1],
+      ['the day before', -1],
+      ['a week before|the week before', -7],
     ]),
     laterAfter: table([
-      ['week', 7],
+      ['week|after next', 7],
       ['fortnight', 14],
     ]),
     thatBefore: phrases('that'),
@@ -181,11 +260,11 @@ export const english: Language = {
     ]),
     relativeDays: table([
       ['the day before|the night before', -1],
-      ['the day after', 1],
+      ['the day after|the following day|the next day', 1],
       ['a week before|the week before', -7],
-      ['a week after', 7],
+      ['a week after|the following week', 7],
       ['two days before', -2],
-      ['on the day|that day|the same day|next time', 0],
+      ['on the day|that day|the same day|next time|by then|before then|until then|till then', 0],
     ]),
     dayOfMonth: table([
       ['on the|by the|until the|before the|for the|till the|from the', { isStrong: true }],
@@ -223,9 +302,15 @@ export const english: Language = {
     imperatives: verbs,
     secondPerson: verbs,
     infinitives: verbs,
-    gerunds: new Map(
-      [...verbs].flatMap(([form, verb]) => gerundsOf(form).map(each => [each, verb] as const)),
-    ),
+    gerunds: new Map([
+      ...[...verbs].flatMap(([form, verb]) =>
+        [...gerundsOf(form), participleOf(form)].map(each => [each, verb] as const),
+      ),
+      ...IRREGULAR_PARTICIPLES.flatMap(([form, participle]) => {
+        const verb = verbs.get(form);
+        return verb ? [[participle, verb] as const] : [];
+      }),
+    ]),
     subject: words('i'),
     listener: words('you'),
     clitics: words(''),
@@ -236,13 +321,17 @@ export const english: Language = {
       i promise to|i'm supposed to|i still have to|i still need to|i also need to|
       i also have to|i just need to|i really need to|i really have to|i really must|i'll have to|
       i'll need to|i will have to|i'll just|i'll also|remind me to|don't let me forget to|do not let me forget to|
-      i'll go and|i'll try to|i'll make sure to|i'll remember to|i'm meant to`),
-    wishes: phrases(
-      "let me|i can|i want to|i should|i ought to|i really should|i plan to|i'd like to|i was going to",
-    ),
+      i'll go and|i'll try to|i'll make sure to|i'll remember to|i'm meant to|i'm to|i'll aim to|i'll be sure to|i've promised to|
+      i've agreed to|it's my job to|it's my turn to|it's up to me to|it's on me to|i've yet to|i have yet to|i've still to|i still haven't got round to|
+      i'm happy to|i'd be happy to|i'd be glad to|i'll happily|i'll gladly|i volunteer to`),
+    wishes:
+      phrases(`let me|i can|i want to|i should|i ought to|i really should|i plan to|i'd like to|i was going to|i agreed to|
+      i've said i'll|i've said i'd|i said i'd|i said i'll|i said i would|i promised i'd|i promised i'll|i promised i would|i told you i'd|
+      i told him i'd|i told her i'd|i told them i'd|i told you i'll|i told him i'll|i told her i'll|i told them i'll|i promised you i'd|
+      i promised him i'd|i promised her i'd|i promised them i'd|i promised him to|i promised her to|i promised you to`),
     sharedPromises:
       phrases(`we'll|we will|we have to|we need to|we'd have to|we'd need to|we'd better|we ought to|we still have to|we still need to|we also need to|
-      we really need to|we really should|we've got to|we must|we're going to|we gotta|we'll have to|
+      we really need to|we really should|we've got to|we must|we're going to|we gotta|we'll have to|we mustn't forget to|we must remember to|we can't forget to|we've got to remember to|
       we should`),
     requests: phrases(`can you|could you|would you|will you|can you please|could you please|would you please|
       can you maybe|can you just|could you just|could you maybe|please|you need to|you have to|you must|you should|
@@ -251,15 +340,25 @@ export const english: Language = {
       is there any way you could|any chance of you|do you think you could|do you mind|if you don't mind|would you be able to|
       will you be able to|are you able to|are you okay to|are you ok to|are you all right to|are you alright to|are you up for|
       could i get you to|can i get you to|can i ask you to|could i ask you to|could you possibly|i was hoping you could|
-      i was wondering if you could|i wonder if you could|do me a favour and|do me a favor and|it would be great if you could|
+      i was wondering if you could|i wonder if you could|i'll need you to|i'd need you to|we'll need you to|we'd need you to|i'd like it if you|
+      you still haven't|you haven't|you still need to|you still have to|you're to|you were to|you were going to|you were supposed to|you're supposed to|you're meant to|you were meant to|
+      you said you'd|you said you would|you promised to|you promised you'd|you couldn't|if you wouldn't mind|
+      be a dear and|be a love and|be an angel and|be so kind as to|would you be so kind as to|would it be possible for you to|
+      is it possible for you to|can i leave you to|could i leave you to|can i leave it to you to|when you get a chance|when you get a minute|
+      when you have a minute|when you have a moment|if you get a chance|it'd help if you could|
+      could i trouble you to|can i trouble you to|do me a favour and|do me a favor and|it would be great if you could|
       it'd be great if you could|i'd appreciate it if you could|we need you to`),
     reminders:
       phrases(`don't forget to|do not forget to|don't forget|remember to|make sure to|make sure you|make sure that you|
-      be sure to|note to self|memo to self|reminder to|to do|todo|must remember to|mustn't forget to|need to|have to|
+      be sure to|note to self|memo to self|reminder to|to do|todo|must remember to|mustn't forget to|need to|have to|got to|need a|need an|need some|need new|need more|
       never forget to|please remember to|gotta|must`),
     openRequests:
       phrases(`have you got|do you have|any news on|somebody needs to|someone needs to|somebody has to|someone has to|somebody should|someone should|
-      who can|who could|who will|did anyone|did anybody|has anyone|has anybody|can somebody|can someone|could somebody|could someone|we need to|we have to|we need|
+      who can|who could|who will|who's going to|who's gonna|who is going to|who wants to|who'd like to|who's up for|any volunteers to|
+      one of us has to|one of us should|one of us needs to|one of us ought to|one of you needs to|one of you has to|
+      could one of you|can one of you|would somebody|would someone|will somebody|will someone|someone's got to|somebody's got to|
+      could i trouble you for|can i trouble you for|could i bother you for|i could do with|we could do with|i'm going to need|we're going to need|
+      i'll need|we'll need|did anyone|did anybody|has anyone|has anybody|can somebody|can someone|could somebody|could someone|we need to|we have to|we need|
       i need|i'd like|we're out of|there's no`),
     offers:
       phrases(`should i|shall i|do you want me to|would you like me to|want me to|do you need me to|do you need somebody to|
@@ -275,8 +374,16 @@ export const english: Language = {
       i'll sort that|i'll sort that out|i'll get that sorted|i'll get it sorted|i'll arrange that|i'll arrange it|i'll deal with it|
       i'll deal with that|i'll look after that|i'll look into it|i'll look into that|i'll see to that|i'll do them|i'd better do that|
       let me do that|let me handle that|let me take care of that|i can take care of that|i can handle that|i can sort that|
+      it'll be with you|it will be with you|they'll be with you|it'll be done|it will be done|it'll be ready|you'll get one|you'll have one|
+      you'll have that|you'll get that|you can have it|leave that to me|leave that with me|leave them with me|leave them to me|i can do those|
+      i can do them|i don't mind doing that|i don't mind doing it|i'm happy to do that|i'm happy to do it|happy to do that|i'll get that out of the way|
+      i'll get it out of the way|i'll have a go at that|i'll take charge of that|i'll be responsible for that|i'll get that organised|
+      i'll get that organized|i'll have that done|i'll have it done|i'll have it ready|consider that done|i'll volunteer|
       count on me|i will do it|i will do that|i'm on it|i'll sort it|i'll sort it out|i'll get it done`),
     yes: phrases(`course|yeah course|yes|yeah|yep|yup|sure|okay|ok|of course|right|no problem|will do|gladly|absolutely|noted|got it|fine|
+      not a problem|sure thing|by all means|go on then|that's fine|that works|fine by me|can do|happy to|i'd be happy to|i'd be glad to|
+      glad to|i'd love to|with pleasure|good point|good idea|good call|no good point|very well|right you are|righto|okey doke|roger|copy that|
+      totally|you bet|aye|i will|not at all|don't worry i will|good thinking|i know i know|
       alright|all right|certainly|definitely|understood|good|great|perfect|you got it|no worries|deal|done|oh yes|
       oh yeah|oh okay|oh sure|ah yes|yes yes|fair enough|grand|sounds good|works for me|my pleasure`),
     refusals:
@@ -298,7 +405,7 @@ export const english: Language = {
       should i|once i`),
     noPlanInside:
       phrases(`rather|right now|already|some day|someday|one day|bothers|bother|or not|or can i|or should i|haha|
-      just kidding|kidding|if i were|ever again|in your dreams|at some point|for ever|forever|my word|this instant|or was it|a seat|a look|your time|care|it easy|a while|a break|how|the point`),
+      just kidding|kidding|if i were|ever again|in your dreams|at some point|for ever|forever|my word|this instant|since|or was it|a seat|a look|your time|care|it easy|a while|a break|how|the point`),
     clauseStarts:
       phrases(`because|but|so|okay|ok|if|unless|anyway|since|although|when|right|cause|'cause|well|yes|yeah|no|
       and i|and i'll|and you|and you'll|and you're|and we'll|and he'll|and she'll|and they'll|and he|and she|and we|and they|and then|and it|and the|and that's|and what|and who|and if|and when|
@@ -331,11 +438,13 @@ export const english: Language = {
     carrying: words('bring wear take bake cook'),
     joining: words('pick collect meet drive come bring fetch take'),
     sharing: phrases(
-      `who does what|who's doing|who is doing|who's bringing|who is bringing|who wants to|who takes|who does`,
+      `who's on|who's going to|who is going to|who can|who could|who'll|who does what|who's doing|who is doing|who's bringing|who is bringing|who wants to|who takes|who does`,
     ),
     emphatic: phrases(''),
     soon: phrases(`later|on the way home|on my way home|on the way back|on the way out|on my way out|after work|when i get home|
-      when i get in|when i'm home|after this|straight after`),
+      when i get in|when i'm home|after this|straight after|on the way to work|on my way to work|as soon as i'm off the phone|
+      as soon as i get home|as soon as i'm home|as soon as i'm back|once we're on the road|once i'm home|once i'm back|
+      when we get home|when we get in|after school`),
     statives:
       words(`think know believe hope guess bet agree love like hate miss wait feel remember understand mean need want see
       hear admit imagine suppose wonder wish enjoy die live kill happen seem keep manage survive regret forget worry care never
@@ -348,6 +457,8 @@ export const english: Language = {
       wedding training exam release game match class lesson lecture checkup session workshop conference drinks trip
       visit anniversary birthday shower funeral surgery operation fitting viewing picnic barbecue show movie
       tournament race marathon practice recital ceremony event demo review presentation course seminar hearing trial
+      physio physiotherapist vet gp optician osteopath haircut counselling therapy relay catchup kickoff mot fundraiser bbq
+      sleepover playdate prom parade induction webinar retreat regatta bingo vigil mass christening screening
       walk hike tour ferry delivery inspection handover graduation reunion festival bonfire competition christening
       baptism fair fete quiz gig sale auction camp assembly sync standup scan vaccination jab departure arrival holiday`),
     happenings:

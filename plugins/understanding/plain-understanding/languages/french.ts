@@ -1,5 +1,5 @@
 import { phrases, table, withoutAccents, words } from '../tokens.ts';
-import type { Language, Verb } from './language.ts';
+import type { Holiday, Language, Verb } from './language.ts';
 
 const SMALL =
   'un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize dix-sept dix-huit dix-neuf'.split(
@@ -41,6 +41,9 @@ const STRONG = `acheter ajouter aller amener annuler appeler apporter arroser ch
   relancer remettre remplacer remplir rendre renvoyer réparer répondre réserver résilier retirer retourner réviser scanner
   sécher signer signaler sortir télécharger téléphoner terminer transférer transmettre trouver vérifier verser vendre vider
   virer changer photocopier déclarer renouveler repasser recoudre remercier raccrocher avertir tondre tailler cueillir monter porter
+  relire rédiger résumer publier diffuser distribuer féliciter négocier rembourser gonfler déboucher purger vernir percer visser
+  désherber semer récolter brosser vacciner rincer éplucher congeler décongeler plastifier agrafer numériser contester réclamer
+  expédier fournir soumettre
   poncer réchauffer étendre recontacter transférer garder`;
 const WEAK = 'faire mettre dire lire montrer garder tenir monter prendre passer chercher donner';
 const STATES = `aller arriver attendre boire courir dormir être manger marcher nager partir parler penser regarder rentrer
@@ -63,6 +66,8 @@ const IRREGULAR_PRESENT: Readonly<Record<string, string>> = {
   mettre: 'mets',
   remettre: 'remets',
   transmettre: 'transmets',
+  soumettre: 'soumets',
+  relire: 'relis',
   faire: 'fais',
   écrire: 'écris',
   inscrire: 'inscris',
@@ -196,11 +201,16 @@ export const french: Language = {
       ['ce midi', { days: 0, minute: 12 * 60 }],
       ['cet après midi|cette après midi|cet aprèm', { days: 0, minute: 15 * 60 }],
       ['ce soir|cette nuit', { days: 0, minute: 20 * 60 }],
+      ['dans la journée|avant la fin de la journée', { days: 0, minute: 18 * 60 }],
       ['demain', { days: 1 }],
+      ['demain à la première heure|demain première heure', { days: 1, minute: 9 * 60 }],
       ['après demain|apres demain', { days: 2 }],
     ]),
     parts: table([
-      ['le matin|du matin', 9 * 60],
+      ['le matin|du matin|dans la matinée|en matinée', 9 * 60],
+      ['en fin de matinée', 11 * 60],
+      ["en début d' après midi", 14 * 60],
+      ["en fin d' après midi", 17 * 60],
       ["dans l' après midi|de l' après midi", 15 * 60],
       ['le soir|du soir|dans la soirée', 20 * 60],
       ['fin de journée|en fin de journée', 18 * 60],
@@ -226,12 +236,12 @@ export const french: Language = {
       ['quinze jours|une quinzaine', 14 * 1440],
       ['un jour', 1440],
     ]),
-    within: phrases("dans|d' ici|sous"),
+    within: phrases("dans|d' ici|sous|d' ici à|dans les|dans environ"),
     fromNow: phrases(''),
     periods: table([
-      ['cette semaine', 'this week'],
-      ['la semaine prochaine|semaine prochaine', 'next week'],
-      ['le week end|ce week end|week end|le weekend|ce weekend', 'weekend'],
+      ['cette semaine|dans la semaine|en cours de semaine', 'this week'],
+      ['la semaine prochaine|semaine prochaine|après le week end|après le weekend', 'next week'],
+      ['le week end|ce week end|week end|le weekend|ce weekend|le week end prochain', 'weekend'],
       ['fin de semaine|la fin de la semaine|fin de la semaine', 'end of week'],
       ['fin du mois|la fin du mois', 'end of month'],
       ['le mois prochain', 'next month'],
@@ -239,12 +249,42 @@ export const french: Language = {
       ['noël|noel', 'christmas'],
       ["le jour de l' an|le nouvel an", 'new year'],
     ]),
-    last: phrases('passé'),
-    every: phrases('chaque|tous les|toutes les'),
+    edges: table([
+      ['début|au début de|le début de|en début de|début de', 'start'],
+      ['mi|milieu de|au milieu de|le milieu de', 'middle'],
+      ['fin|fin de|la fin de|à la fin de|en fin de', 'end'],
+    ]),
+    stretches: table([
+      ['semaine|la semaine|cette semaine', 'this week'],
+      ['semaine prochaine|la semaine prochaine', 'next week'],
+      ['du mois|mois|ce mois', 'this month'],
+      ['du mois prochain|le mois prochain|mois prochain', 'next month'],
+      ["l' année|cette année|d' année", 'this year'],
+      ["l' année prochaine", 'next year'],
+    ]),
+    holidays: table<Holiday>([
+      ['pâques|paques|dimanche de pâques', { easter: 0 }],
+      ['vendredi saint', { easter: -2 }],
+      ['lundi de pâques', { easter: 1 }],
+      ['mardi gras', { easter: -47 }],
+      ["l' ascension|jeudi de l' ascension", { easter: 39 }],
+      ['pentecôte|la pentecôte', { easter: 49 }],
+      ['lundi de pentecôte', { easter: 50 }],
+      ['la saint valentin', { month: 2, day: 14 }],
+      ['la toussaint|toussaint', { month: 11, day: 1 }],
+      ['la saint sylvestre', { month: 12, day: 31 }],
+    ]),
+    last: phrases('passé|depuis'),
+    every: phrases('chaque|tous les|toutes les|tous les deux|toutes les deux'),
     nextBefore: phrases('prochain'),
     nextAfter: phrases('prochain|qui vient'),
     nextIsNextWeek: false,
-    laterBefore: table([]),
+    laterBefore: table([
+      ['une semaine après', 7],
+      ['deux semaines après|quinze jours après', 14],
+      ['le lendemain de', 1],
+      ['la veille de', -1],
+    ]),
     laterAfter: table([
       ["en huit|d' après", 7],
       ['en quinze', 14],
@@ -256,11 +296,11 @@ export const french: Language = {
     ]),
     relativeDays: table([
       ['la veille', -1],
-      ['le lendemain', 1],
+      ["le lendemain|le jour d' après|le jour suivant", 1],
       ["une semaine avant|la semaine d' avant", -7],
       ['deux jours avant', -2],
-      ['une semaine après', 7],
-      ['ce jour là|le jour même|la prochaine fois', 0],
+      ['une semaine après|la semaine suivante', 7],
+      ["ce jour là|le jour même|la prochaine fois|d' ici là", 0],
     ]),
     dayOfMonth: table([['le|du|au|pour le|avant le|dès le', { isStrong: false }]]),
     hasCardinalDays: true,
@@ -337,7 +377,10 @@ export const french: Language = {
     promises: phrases(`je vais|je dois|il faut que je|faut que je|je dois encore|
       je pense à|il faut que j'|faut que j'|je vais te|je vais vous|je vais lui|je vais leur|je vais le|je vais la|je vais les|je vais l'|je vais en|je vais y|
       rappelle moi de|rappelle moi d'|rappelez moi de|je dois absolument|je dois aussi|je vais aussi|je n' oublie pas de|j' ai à|je dois penser à|il faudra que je|je tâcherai de|il ne faut pas que j' oublie de|ne pas oublier de|
-      je ne dois pas oublier de|il faut que je pense à|il faut que j'|faut que j'|je vais essayer de|je me charge de|je m' occupe de|je dois passer`),
+      j' ai promis de|j' ai promis d'|je promets de|je m' engage à|je me suis engagé à|je me suis engagée à|il me reste à|
+      c' est à moi de|c' est mon tour de|je suis censé|je suis censée|il est prévu que je|je ferai en sorte de|je veillerai à|je vais tâcher de|
+      je n' oublierai pas de|j' essaierai de|j' essaie de|
+      je ne dois pas oublier de|il faut que je pense à|il faut que j'|faut que j'|je vais essayer de|je dois passer`),
     wishes: phrases('je veux|je compte|je devrais|je peux|je voudrais'),
     sharedPromises: phrases(
       "on va|on doit|nous allons|nous devons|il faut qu' on|il faut|faut|il faudra|il faudrait",
@@ -348,12 +391,19 @@ export const french: Language = {
       voulez vous bien|je voudrais que tu|faut que tu|tu peux me|peux tu me|pourrais tu me|pouvez vous me|tu pourrais me|il faudrait que tu|
       merci de|veuillez|il faudra|est ce que tu pourrais|est ce que vous pourriez|tu aurais le temps de|est ce que tu aurais le temps de|
       auriez vous le temps de|ça t' embête de|ça te dérange de|ça vous dérange de|ça t' ennuie de|je peux te demander de|je peux vous demander de|
+      tu pourras|vous pourrez|pourras tu|pourrez vous|tu serais gentil de|tu serais gentille de|vous seriez gentil de|ayez la gentillesse de|
+      auriez vous la gentillesse de|auriez vous l' amabilité de|sois gentil de|j' aimerais que tu|j' aurais besoin que tu|j' ai besoin que tu|
+      il faudrait que vous|tu étais censé|tu étais censée|tu devais|tu avais promis de|c' est à toi de|merci de bien vouloir|
+      ça vous ennuie de|ça t' embêterait de|ça vous embêterait de|est ce qu' il serait possible de|serait il possible de|je vous prie de|je vous demande de|
+      je te demande de|je compte sur toi pour|je compte sur vous pour|vous allez devoir|tu vas devoir|n' hésite pas à|tu penseras à|vous penserez à|
       tu crois que tu pourrais|tu te charges de|vous vous chargez de`),
     reminders:
       phrases(`n' oublie pas de|n' oubliez pas de|n' oublie pas d'|n' oubliez pas d'|n' oublie pas|n' oubliez pas|oublie pas de|
       oublie pas|pense à|pensez à|pense bien à|penser à|ne pas oublier de|ne pas oublier|souviens toi de|note pour moi`),
     openRequests:
       phrases(`quelqu'un doit|quelqu' un doit|qui peut|il faut|il faudrait|on doit|il manque|il nous faut|il n' y a plus de|
+      il me faut|il me faudrait|il faudrait que quelqu'un|il faut que quelqu'un|quelqu'un pourrait|quelqu'un peut|qui veut bien|qui se charge de|qui s' occupe de|qui va|
+      il faut aussi|il faudrait aussi|il ne faudrait pas oublier de|il ne faut pas oublier de|il ne faudrait pas oublier d'|on pourrait|
       il n' y a plus d'|on n' a plus de|faut|qui pourrait|j' ai besoin de|on a besoin de|je voudrais`),
     offers: phrases(
       "tu veux que je|vous voulez que je|veux tu que je|voulez vous que je|est-ce que je peux|je peux t'|je peux te|je peux vous",
@@ -363,8 +413,13 @@ export const french: Language = {
     ),
     takings:
       phrases(`je m' en occupe|je m' en charge|je le fais|je le ferai|je vais le faire|je m' en occuperai|ce sera fait|c' est noté|
+      je peux le faire|je peux la faire|je peux m' en occuper|je peux m' en charger|je m' en chargerai|je vais m' en occuper|je vais m' en charger|
+      tu l' auras|vous l' aurez|tu les auras|vous les aurez|tu auras ça|vous aurez ça|ce sera fait|ça sera fait|j' y vais|je prends le relais|je m' y colle|
+      je vais y penser|je n' oublierai pas|c' est comme si c' était fait|
       je m' y mets|je prends ça|je fais ça|laisse moi faire|compte sur moi|comptez sur moi|je te fais ça|je vous fais ça|je regarde ça|je vois ça|je vais voir ça|je te règle ça|je m' y colle|je ferai ça|je vais faire ça|j' y penserai`),
     yes: phrases(`pas de souci|pas de soucis|oui|ouais|d' accord|ok|okay|bien sûr|entendu|parfait|très bien|ça marche|pas de problème|volontiers|noté|c' est noté|
+      sans problème|aucun problème|sans souci|aucun souci|pas de problème|mais oui|mais bien sûr|c' est entendu|c' est promis|nickel|impeccable|
+      absolument|tout à fait|ça roule|carrément|exact|c' est vrai|je veux bien|avec joie|zut non|
       bon|compris|bien|évidemment|certainement|avec plaisir|oui oui|oh oui|ah oui|ça va|super|promis|si`),
     refusals:
       phrases(`non|désolé|désolée|je ne peux pas|je peux pas|impossible|pas question|jamais|malheureusement|hors de question|
@@ -409,6 +464,8 @@ export const french: Language = {
     appointments:
       words(`rendez-vous rendez rdv réunion dentiste médecin déjeuner dîner apéro vol train entretien fête concert répétition
       mariage examen match cours séance anniversaire visite livraison opération enterrement obsèques tournoi spectacle film pièce
+      kiné coiffeur vétérinaire véto ophtalmo pédiatre formation séminaire colloque kermesse bal brocante repas barbecue audition
+      technicien cérémonie veillée messe
       conférence randonnée rando voyage départ arrivée contrôle stage soirée pique-nique brunch assemblée entraînement
       sortie inauguration baptême vaccin oral crémaillère yoga vernissage vente`),
     happenings:

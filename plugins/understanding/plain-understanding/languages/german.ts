@@ -1,5 +1,5 @@
 import { phrases, table, withoutAccents, words } from '../tokens.ts';
-import type { Language, Verb } from './language.ts';
+import type { Holiday, Language, Verb } from './language.ts';
 
 const SMALL =
   'ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn achtzehn neunzehn'.split(
@@ -66,7 +66,11 @@ const STRONG = `abbestellen abgeben abholen abschicken absagen abschließen absc
   abdichten abklären anbringen anfordern anstreichen aufbauen abbauen ausbessern ausmessen durchgeben durchlesen einfrieren einrichten
   einstellen erkundigen fertigstellen freihalten freischalten korrigieren losschicken mähen messen nachbestellen nachhaken nachmessen
   recherchieren rausschicken rausstellen rüberbringen rüberschicken vergleichen vorbeischicken weitergeben weitersagen zurücklegen
-  zusammenpacken zusammensuchen aktualisieren ergänzen
+  zusammenpacken zusammensuchen aktualisieren ergänzen anfügen beifügen hinzufügen ablesen abmelden ummelden aussuchen auffüllen
+  nachfüllen befestigen entkalken einlösen gegenlesen gratulieren herrichten richten hinbringen hinterlegen zusammenfassen
+  ausarbeiten erstellen verfassen formulieren veröffentlichen herunterladen runterladen umtopfen jäten ernten schleifen lackieren
+  kehren fegen entlüften absprechen durchsprechen rumschicken rumfragen begleichen beschriften laminieren kopieren einscannen
+  scannen verteilen abheften zurückzahlen
   überlegen umrühren vorbestellen vormerken wegwerfen wischen zuschneiden zusammenstellen zubereiten staubsaugen saugen bescheidsagen impfen`;
 const WEAK = `geben helfen lassen lernen lesen machen nehmen sagen schaffen setzen stellen suchen tun stimmen hängen legen üben tragen
   räumen nachdenken`;
@@ -198,6 +202,7 @@ export const german: Language = {
       ]),
       ['morgen in der früh', { days: 1, minute: 8 * 60 }],
       ['heute noch|noch heute', { days: 0 }],
+      ['im laufe des tages|bis ende des tages', { days: 0, minute: 18 * 60 }],
     ]),
     parts: table([
       ['am morgen|in der früh|morgens|frühmorgens', 9 * 60],
@@ -207,6 +212,11 @@ export const german: Language = {
       ['nach dem abendessen', 20 * 60],
       ['nach dem mittagessen', 13 * 60],
       ['nachts|in der nacht', 22 * 60],
+      ['zu mittag|über mittag|in der mittagspause', 12 * 60],
+      ['am frühen nachmittag', 14 * 60],
+      ['am späten nachmittag', 17 * 60],
+      ['am frühen abend', 18 * 60],
+      ['am späten vormittag', 11 * 60],
       ['feierabend|vor feierabend|bis feierabend', 18 * 60],
     ]),
     dayParts: table(PARTS),
@@ -229,12 +239,20 @@ export const german: Language = {
       ['einer woche|eine woche|acht tagen', 7 * 1440],
       ['vierzehn tagen', 14 * 1440],
     ]),
-    within: phrases('in|innerhalb von|in etwa|in spätestens'),
+    within: phrases(
+      'in|innerhalb von|innerhalb|binnen|in etwa|in rund|in ungefähr|in spätestens|in den nächsten|innerhalb der nächsten',
+    ),
     fromNow: phrases('ab jetzt|ab heute'),
     periods: table([
-      ['diese woche|dieser woche', 'this week'],
-      ['nächste woche|nächster woche|kommende woche|die nächste woche', 'next week'],
+      ['diese woche|dieser woche|im laufe der woche', 'this week'],
+      ['nächste woche|nächster woche|kommende woche|die nächste woche|nach dem wochenende', 'next week'],
+      [
+        'übernächste woche|übernächster woche|die übernächste woche|in der übernächsten woche',
+        'week after next',
+      ],
       ['wochenende|am wochenende|dieses wochenende', 'weekend'],
+      ['nächstes wochenende|am nächsten wochenende', 'next weekend'],
+      ['in einem monat|innerhalb eines monats|binnen eines monats', 'in a month'],
       ['ende der woche|ende dieser woche', 'end of week'],
       ['ende des monats|monatsende|ende diesen monats', 'end of month'],
       ['nächsten monat', 'next month'],
@@ -242,12 +260,50 @@ export const german: Language = {
       ['weihnachten|heiligabend', 'christmas'],
       ['neujahr', 'new year'],
     ]),
-    last: phrases('letzten|letzte|letztes|vergangenen|vorigen'),
-    every: phrases('jeden|jede|jedes|alle'),
+    edges: table([
+      ['anfang|zu beginn|beginn', 'start'],
+      ['mitte', 'middle'],
+      ['ende', 'end'],
+    ]),
+    stretches: table([
+      ['der woche|dieser woche|diese woche', 'this week'],
+      ['nächster woche|nächste woche|kommender woche|der nächsten woche|der kommenden woche', 'next week'],
+      ['übernächster woche|übernächste woche|der übernächsten woche', 'week after next'],
+      ['des monats|dieses monats|diesen monats', 'this month'],
+      ['nächsten monats|nächsten monat|des nächsten monats|kommenden monats', 'next month'],
+      ['des jahres|dieses jahres', 'this year'],
+      ['nächsten jahres|des nächsten jahres|nächstes jahr', 'next year'],
+    ]),
+    holidays: table<Holiday>([
+      ['ostern|ostersonntag', { easter: 0 }],
+      ['gründonnerstag', { easter: -3 }],
+      ['karfreitag', { easter: -2 }],
+      ['ostermontag', { easter: 1 }],
+      ['rosenmontag', { easter: -48 }],
+      ['aschermittwoch', { easter: -46 }],
+      ['himmelfahrt|christi himmelfahrt', { easter: 39 }],
+      ['pfingsten|pfingstsonntag', { easter: 49 }],
+      ['pfingstmontag', { easter: 50 }],
+      ['fronleichnam', { easter: 60 }],
+      ['dreikönig|heilige drei könige', { month: 1, day: 6 }],
+      ['valentinstag', { month: 2, day: 14 }],
+      ['allerheiligen', { month: 11, day: 1 }],
+      ['nikolaus|nikolaustag', { month: 12, day: 6 }],
+      ['silvester', { month: 12, day: 31 }],
+    ]),
+    last: phrases('seit|letzten|letzte|letztes|vergangenen|vorigen'),
+    every: phrases(
+      'jeden|jede|jedes|alle|jeden zweiten|jede zweite|jedes zweite|jeden dritten|alle zwei|alle drei|alle vier',
+    ),
     nextBefore: phrases('nächsten|nächster'),
     nextAfter: phrases(''),
     nextIsNextWeek: true,
-    laterBefore: table([]),
+    laterBefore: table([
+      ['übernächsten|übernächster|eine woche nach|in der woche nach', 7],
+      ['zwei wochen nach', 14],
+      ['am tag nach|einen tag nach', 1],
+      ['am tag vor|einen tag vor', -1],
+    ]),
     laterAfter: table([
       ['in einer woche|in acht tagen', 7],
       ['in zwei wochen|in vierzehn tagen', 14],
@@ -260,11 +316,11 @@ export const german: Language = {
     ]),
     relativeDays: table([
       ['am tag davor|am tag vorher|einen tag vorher|einen tag davor|am abend vorher|am abend davor', -1],
-      ['am tag danach|am tag darauf|einen tag später', 1],
+      ['am tag danach|am tag darauf|einen tag später|am nächsten tag|am folgetag', 1],
       ['eine woche vorher|eine woche davor|in der woche davor', -7],
       ['zwei tage vorher|zwei tage davor', -2],
-      ['eine woche danach|eine woche später', 7],
-      ['an dem tag|am selben tag|beim nächsten mal|zum nächsten mal|nächstes mal', 0],
+      ['eine woche danach|eine woche später|die woche darauf|in der woche darauf', 7],
+      ['an dem tag|am selben tag|beim nächsten mal|zum nächsten mal|nächstes mal|bis dahin', 0],
     ]),
     dayOfMonth: table([
       ['am|bis zum|den|vom|bis|ab dem|zum', { isStrong: true }],
@@ -322,7 +378,9 @@ export const german: Language = {
     clitics: words('mich mir dir dich euch ihnen ihm ihr uns es das den die ihn sie'),
     particles,
     promises: phrases(`ich muss|ich werde|ich soll|muss ich|werde ich|
-      ich darf nicht vergessen|muss ich noch|erinner mich|erinnere mich|erinner mich daran|erinnere mich daran|erinner mich bitte daran|
+      ich darf nicht vergessen|muss ich noch|hab ich noch zu|habe ich noch zu|ich hab noch zu|ich habe noch zu|ich verspreche|
+      ich habe versprochen|ich hab versprochen|hab ich versprochen|habe ich versprochen|ich sehe zu dass ich|ich schau dass ich|ich schaue dass ich|
+      ich denk dran|ich hab vor|ich habe vor|ich nehme mir vor|erinner mich|erinnere mich|erinner mich daran|erinnere mich daran|erinner mich bitte daran|
       erinnere mich bitte daran|erinnert mich daran|darf ich nicht vergessen|ich versuche|erinner mich bitte|erinnere mich bitte`),
     wishes: phrases(
       'ich will|wollte ich|möchte ich|ich sollte|ich möchte|ich kann|ich müsste|müsste ich|sollte ich|ich wollte|will ich|kann ich',
@@ -331,13 +389,21 @@ export const german: Language = {
     requests:
       phrases(`kannst du|könntest du|würdest du|kannst du bitte|könntest du bitte|kannst du mal|du musst|musst du|
       du sollst|du solltest|können sie|könnten sie|würden sie|sie müssen|müssen sie|sie sollten|magst du|möchtest du|
-      du kannst|sie können|kannst du noch|kannst du mir|sollst du|solltest du|ihr müsst|könntet ihr|könnt ihr`),
+      du kannst|sie können|kannst du noch|kannst du mir|sollst du|solltest du|ihr müsst|könntet ihr|könnt ihr|
+      würde es dir was ausmachen|würde es dir etwas ausmachen|würde es ihnen etwas ausmachen|macht es dir was aus|macht es dir etwas aus|
+      macht es ihnen etwas aus|wärst du so lieb und|sei so lieb und|seien sie so lieb und|seien sie so gut und|sei so gut und|sind sie so lieb und|
+      bist du so lieb und|sei so nett und|seien sie so nett und|sind sie so nett und|wären sie so nett und|tu mir den gefallen und|wäre es möglich dass du|
+      meinst du du könntest|hättest du zeit|du müsstest|sie müssten|müsstest du|müssten sie|du wolltest|wolltest du nicht|
+      ich möchte dass du|ich möchte dass sie|ich bitte dich|ich bitte sie|darf ich sie bitten|kann ich dich bitten|darf ich dich bitten|kann ich sie bitten|
+      du hattest versprochen|wie wär's wenn du|magst du nicht|dürfte ich sie bitten|es wäre gut wenn du|es wäre schön wenn du`),
     reminders:
       phrases(`vergiss nicht|vergiss bitte nicht|vergessen sie nicht|vergessen sie bitte nicht|denk daran|denk dran|
       denk bitte daran|denk bitte dran|denken sie daran|denken sie bitte daran|denken sie an|denk an|denkt daran|nicht vergessen|notiz an mich|notiz an mich selbst|
       denk auch an|vergiss|muss noch|denken sie bitte an|denk bitte an`),
     openRequests:
       phrases(`jemand muss|jemand müsste|einer muss|wer kann|wer könnte|kann jemand|könnte jemand|kann wer|
+      es müsste jemand|müsste jemand|es müsste einer|müsste einer|müsste mal jemand|einer müsste|kann einer|könnte einer|könnte mal jemand|
+      kann mal jemand|wer will|wer möchte|wer ist so lieb und|einer von uns muss|einer von euch muss|muss noch jemand|
       wir brauchen|wir müssen|man müsste|man muss|es fehlt|es fehlen|uns fehlt|wir haben kein|wir haben keine|muss jemand|
       ich brauche|ich bräuchte|müssen wir`),
     offers: phrases(
@@ -350,9 +416,14 @@ export const german: Language = {
       phrases(`kriegst du|bekommst du|kriegen sie|bekommen sie|mach ich|mache ich|das mache ich|das mach ich|ich mache das|ich mach das|ich mach's|ich kümmere mich|
       kümmere ich mich|übernehme ich|ich übernehme das|erledige ich|ich erledige das|wird gemacht|wird erledigt|schaffe ich|
       das schaffe ich|schaff ich|ich kümmere mich darum|kümmer ich mich|ich kümmer mich drum|das übernehme ich|ich mache es|
+      übernehm ich|das übernehm ich|kann ich machen|das kann ich machen|mach ich gern|mach ich gerne|lass mich das machen|verlass dich drauf|
+      verlass dich auf mich|verlassen sie sich drauf|ich bin dran|ich kümmere mich drum|
+      kümmer ich mich drum|da kümmer ich mich drum|darum kümmere ich mich|nehm ich in die hand|
       ich tu's|ich übernehme|krieg ich hin|kriege ich hin|bekomme ich hin`),
     yes: phrases(`ja|jo|jap|okay|ok|klar|gut|gerne|gern|alles klar|in ordnung|sicher|natürlich|geht klar|passt|verstanden|
       notiert|einverstanden|abgemacht|na gut|na klar|aber gern|selbstverständlich|jawohl|genau|stimmt|ist gut|schön|super|prima|
+      überhaupt nicht|kein problem|kein ding|kein thema|gar kein problem|natürlich nicht|mit vergnügen|versprochen|ist notiert|hab ich notiert|
+      mach ich gern|mach ich gerne|ja sicher|aber sicher|aber klar|sowieso|sehr gern|sehr gerne|na logo|logisch|passt gut|passt mir|
       mach ich|mache ich|ach ja|ja gut|ja klar|ja gerne|richtig|wird gemacht|also gut|freilich|doch|toll|cool|echt|oh`),
     refusals:
       phrases(`nein|nee|nö|leider|geht nicht|kann ich nicht|ich kann nicht|auf keinen fall|keine lust|vergiss es|
@@ -402,6 +473,8 @@ export const german: Language = {
       words(`termin zahnarzt arzt besprechung treffen flug konzert hochzeit prüfung kontrolle probe training spiel kurs
       geburtstag feier party fest essen frühstück mittagessen abendessen grillen sitzung versammlung abend umzug beerdigung
       gespräch besuch besichtigung lieferung handwerker klausur vorlesung seminar übung einsatz turnier rennen
+      physio krankengymnastik friseur hauptuntersuchung fortbildung schulung lehrgang stammtisch premiere lesung ausstellung
+      flohmarkt sprechstunde untersuchung impfung beratung zahnreinigung klassenfahrt
       ausflug wanderung reise urlaub abfahrt ankunft treffpunkt übergabe operation op taufe einschulung messe film
       vorstellung aufführung theater kino führung marathon fahrt lager exkursion tagung inventur markt sprechtag`),
     happenings:

@@ -18,13 +18,31 @@ export type Unit = 'minute' | 'hour' | 'day' | 'week' | 'month';
 export type Period =
   | 'this week'
   | 'next week'
+  | 'week after next'
   | 'weekend'
+  | 'next weekend'
   | 'end of week'
   | 'end of month'
   | 'next month'
+  | 'in a month'
   | 'end of year'
   | 'christmas'
   | 'new year';
+
+export type Edge = 'start' | 'middle' | 'end';
+
+/** What an edge belongs to. */
+export type Stretch =
+  | 'this week'
+  | 'next week'
+  | 'week after next'
+  | 'this month'
+  | 'next month'
+  | 'this year'
+  | 'next year';
+
+/** On the same day every year, or this many days from Easter Sunday. */
+export type Holiday = { month: number; day: number } | { easter: number };
 
 /** Minutes are minutes after midnight unless stated otherwise. */
 export interface DateWords {
@@ -47,6 +65,11 @@ export interface DateWords {
   /** After a duration: "from now". */
   fromNow: Table<true>;
   periods: Table<Period>;
+  /** Before a stretch or the name of a month: "the end of". */
+  edges: Table<Edge>;
+  /** After an edge: "next week". */
+  stretches: Table<Stretch>;
+  holidays: Table<Holiday>;
   /** Before a day in the past: "last". */
   last: Table<true>;
   /** Before a repeated day: "every". */
@@ -106,7 +129,7 @@ export interface ActWords {
   /** Verb forms in the second person, addressed to the listener: "du bringst". */
   secondPerson: ReadonlyMap<string, Verb>;
   infinitives: ReadonlyMap<string, Verb>;
-  /** Forms after "would you mind": "calling". */
+  /** Forms after "would you mind" and "you haven't": "calling", "called". */
   gerunds?: ReadonlyMap<string, Verb>;
   /** Next to a verb in the first person: "ich". Null: the verb alone is enough. */
   subject: ReadonlySet<string> | null;

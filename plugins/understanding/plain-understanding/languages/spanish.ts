@@ -1,5 +1,5 @@
 import { phrases, table, withoutAccents, words } from '../tokens.ts';
-import type { Language, Verb } from './language.ts';
+import type { Holiday, Language, Verb } from './language.ts';
 
 const SMALL =
   'uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciséis diecisiete dieciocho diecinueve veinte veintiuno veintidós veintitrés veinticuatro veinticinco veintiséis veintisiete veintiocho veintinueve'.split(
@@ -35,6 +35,9 @@ const STRONG = `abrir acompañar anotar apagar apuntar arreglar avisar ayudar ba
   lavar limpiar llamar llenar llevar mandar mirar montar ordenar organizar pagar pasar pedir pintar planchar plantar poner
   preguntar preparar presentar prestar quitar recoger recordar redactar regar rellenar renovar reparar repasar reservar
   resolver revisar sacar secar solicitar subir tirar tomar traducir traer transferir vaciar vender verificar votar planear
+  gestionar abonar matricular podar sembrar trasplantar lijar barnizar taladrar atornillar desatascar vacunar bañar cepillar hornear
+  pelar descongelar congelar etiquetar fotocopiar escanear reenviar redactar repartir distribuir corregir publicar agradecer
+  felicitar
   concertar adjuntar actualizar reclamar tramitar bajar ajustar avisar entregar guardar hablar apuntar tender`;
 const WEAK =
   'leer estudiar decir probar cambiar pasar poner tomar hacer dar tirar empezar terminar dejar echar coger mirar';
@@ -175,7 +178,7 @@ export const spanish: Language = {
     nosotros nuestro nuestra o os otra otro para pero poco por porque pues que qué quien quién quiere quiero sabes sé se sea
     ser si sí siempre sin sobre sois solo sólo son soy su sus también tampoco tan tanto te ti tiene tienen tienes tengo toda
     todas todo todos tu tú tus un una uno unas unos usted va vale vamos van vas veces ver vez voy y ya yo mañana ayer noche
-    tarde día días semana cosa cosas gente eh este pues digo dice dijo venga claro entonces ahí fuera estaba
+    tarde día días semana cosa cosas gente eh este pues digo dice dijo venga claro entonces ahí fuera estaba tendrás tendrá tendré tendremos
   `),
   dates: {
     numbers: table(NUMBERS),
@@ -185,14 +188,21 @@ export const spanish: Language = {
     days: table([
       ['hoy|hoy mismo', { days: 0 }],
       ['esta mañana', { days: 0, minute: 9 * 60 }],
-      ['esta tarde|hoy por la tarde', { days: 0, minute: 16 * 60 }],
-      ['esta noche|hoy por la noche', { days: 0, minute: 20 * 60 + 30 }],
+      ['esta tarde|esta misma tarde|hoy por la tarde|hoy en la tarde', { days: 0, minute: 16 * 60 }],
+      ['esta noche|esta misma noche|hoy por la noche|hoy en la noche', { days: 0, minute: 20 * 60 + 30 }],
+      [
+        'antes de que acabe el día|antes de que termine el día|al final del día|a lo largo del día',
+        { days: 0, minute: 18 * 60 },
+      ],
       ['mañana', { days: 1 }],
       ['pasado mañana', { days: 2 }],
-      ['mañana por la mañana|mañana a primera hora', { days: 1, minute: 9 * 60 }],
+      ['mañana por la mañana|mañana a primera hora|a primera hora de mañana', { days: 1, minute: 9 * 60 }],
     ]),
     parts: table([
       ['por la mañana|a la mañana|de la mañana|en la mañana|a primera hora', 9 * 60],
+      ['a última hora de la mañana|a media mañana', 11 * 60],
+      ['a primera hora de la tarde', 16 * 60],
+      ['a última hora de la tarde|a media tarde', 18 * 60],
       ['al mediodía|a mediodía', 12 * 60],
       ['por la tarde|a la tarde|de la tarde|en la tarde', 16 * 60],
       ['por la noche|de la noche|en la noche', 20 * 60 + 30],
@@ -220,12 +230,18 @@ export const spanish: Language = {
       ['un par de días', 2 * 1440],
       ['un par de horas', 120],
     ]),
-    within: phrases('en|dentro de|de aquí a'),
+    within: phrases('en|dentro de|de aquí a|en unos|en unas|en los próximos|en las próximas|en el plazo de'),
     fromNow: phrases(''),
     periods: table([
-      ['esta semana', 'this week'],
-      ['la semana que viene|la próxima semana|la semana próxima', 'next week'],
-      ['el fin de semana|este fin de semana|el finde|este finde', 'weekend'],
+      ['esta semana|a lo largo de la semana|en la semana|antes de que acabe la semana', 'this week'],
+      [
+        'la semana que viene|la próxima semana|la semana próxima|después del fin de semana|después del finde',
+        'next week',
+      ],
+      [
+        'el fin de semana|este fin de semana|el finde|este finde|fin de semana|finde|el próximo fin de semana',
+        'weekend',
+      ],
       ['final de la semana|finales de semana|final de semana', 'end of week'],
       ['fin de mes|final de mes|finales de mes|final del mes', 'end of month'],
       ['el mes que viene|el próximo mes', 'next month'],
@@ -233,12 +249,38 @@ export const spanish: Language = {
       ['navidad|nochebuena', 'christmas'],
       ['año nuevo', 'new year'],
     ]),
+    edges: table([
+      ['principios de|comienzos de|primeros de|inicios de|principio de', 'start'],
+      ['mediados de|la mitad de', 'middle'],
+      ['finales de|fines de|final de|fin de|el final de', 'end'],
+    ]),
+    stretches: table([
+      ['esta semana|la semana', 'this week'],
+      ['la semana que viene|la próxima semana|la semana próxima|semana que viene', 'next week'],
+      ['mes|este mes|el mes', 'this month'],
+      ['el mes que viene|el próximo mes|mes que viene|próximo mes', 'next month'],
+      ['año|este año|el año', 'this year'],
+      ['el año que viene|el próximo año|año que viene', 'next year'],
+    ]),
+    holidays: table<Holiday>([
+      ['jueves santo', { easter: -3 }],
+      ['viernes santo', { easter: -2 }],
+      ['domingo de resurrección', { easter: 0 }],
+      ['lunes de pascua', { easter: 1 }],
+      ['san valentín', { month: 2, day: 14 }],
+      ['todos los santos', { month: 11, day: 1 }],
+      ['nochevieja', { month: 12, day: 31 }],
+      ['el día de reyes', { month: 1, day: 6 }],
+    ]),
     last: phrases('pasado'),
-    every: phrases('cada|todos los|todas las'),
+    every: phrases('cada|todos los|todas las|cada dos|los'),
     nextBefore: phrases('próximo|proximo'),
     nextAfter: phrases('que viene|próximo|proximo'),
     nextIsNextWeek: false,
-    laterBefore: table([]),
+    laterBefore: table([
+      ['una semana después de|una semana después del', 7],
+      ['dos semanas después de|dos semanas después del', 14],
+    ]),
     laterAfter: table([
       ['en ocho días|de la semana que viene', 7],
       ['en quince días', 14],
@@ -253,8 +295,8 @@ export const spanish: Language = {
       ['al día siguiente|el día siguiente|el día después', 1],
       ['una semana antes|la semana antes', -7],
       ['dos días antes', -2],
-      ['una semana después', 7],
-      ['ese día|el mismo día|la próxima vez', 0],
+      ['una semana después|la semana siguiente', 7],
+      ['ese día|el mismo día|la próxima vez|para entonces|hasta entonces', 0],
     ]),
     dayOfMonth: table([
       ['el día|el dia|para el día|antes del día', { isStrong: true }],
@@ -291,7 +333,7 @@ export const spanish: Language = {
     through: phrases('a|y|hasta'),
     corrections: phrases('no espera|no espere|quiero decir|mejor|digamos|mejor dicho|perdón no|no perdón'),
     lead: words(
-      'el la los las este esta al a en de del para antes por sobre hacia desde hasta y ya día próximo las',
+      'el la los las este esta al a en de del para antes por sobre hacia desde hasta y ya día próximo las aquí más tardar',
     ),
     counted: words(
       'por euros años veces kilos gramos personas grados páginas minutos meses días semanas miligramos pastillas niños litros',
@@ -323,11 +365,18 @@ export const spanish: Language = {
     particles: words(''),
     promises:
       phrases(`voy a|paso a|paso luego a|tengo que|debo|necesito|he de|me toca|recuérdame que tengo que|recuérdame|recuerdame|recuérdame que|tendré que|tengo pendiente|me encargo de|yo me encargo de|no puedo olvidar|no se me puede olvidar|
+      he prometido|prometí|te prometo|le prometo|quedé en|he quedado en|me comprometo a|me comprometí a|me he comprometido a|intentaré|procuraré|
+      trataré de|estoy por|me queda por|aún tengo que|todavía tengo que|me voy a encargar de|no me puedo olvidar de|no puedo olvidarme de|
+      que no se me pase|me acordaré de|
       ya voy a|que no se me olvide|voy a tener que|no olvidar|me falta|acordarme de|tengo que acordarme de`),
     wishes: phrases('quiero|debería|puedo|pienso|me gustaría'),
     sharedPromises: phrases('vamos a|tenemos que|debemos|hay que|habrá que|necesitamos'),
     requests:
       phrases(`puedes|podrías|me puedes|me podrías|puede|podría|tienes que|debes|deberías|tiene que|debe|necesito que|quiero que|
+      me haces el favor de|me hace el favor de|serías capaz de|sería posible que|podrían|pueden|podríais|podéis|tendrías que|tendría que|tendrás que|
+      tendrá que|habías quedado en|quedaste de|quedaste en|quedó en|te pido que|le pido que|te ruego que|le ruego que|me gustaría que|
+      necesitaría que|necesito que me|acuérdate tú de|encárgate de|tú encárgate de|encárguese de|ocúpate de|ocúpese de|te importaría|
+      si puedes|si me puedes|cuando puedas|a ver si puedes|a ver si me puedes|mira a ver si puedes|
       hace falta que|os importa|os importaría|le importaría|serías tan amable de|sería tan amable de|crees que podrías|podrás|podrá|
       si pudieras|si pudiera|si usted pudiera|te encargas de|se encarga de|me ayudas a|te importa|le importa|te importaría|haz el favor de|haga el favor de|por favor|me haces el favor de|te toca`),
     reminders:
@@ -335,16 +384,20 @@ export const spanish: Language = {
       no te olvides|que no se le olvide|acordarse de|no se te olvide|ten en cuenta|nota para mí|no te vayas a olvidar de|acuérdate`),
     openRequests:
       phrases(`alguien tiene que|quién puede|quien puede|hay que|hace falta|nos falta|nos faltan|faltan|falta|no queda|no quedan|
-      necesitamos|tenemos que|alguien puede|alguien debería|habría que|quiero|necesito|me gustaría`),
+      necesitamos|tenemos que|alguien puede|alguien debería|habría que|alguien podría|alguien tendría que|quién va a|quién podría|quién quiere|
+      quién se encarga de|habrá que|nos hace falta|uno de nosotros tiene que|quiero|necesito|me gustaría`),
     offers: phrases('quieres que te|quieres que|quiere que|queréis que|te puedo|le puedo|os puedo'),
     listMarks: phrases(
       'primero|segundo|tercero|número uno|número dos|número tres|número cuatro|luego|después|también|y luego|por último|y también|y',
     ),
     takings:
       phrases(`yo me encargo|me encargo|lo hago yo|yo lo hago|lo haré|ya lo hago yo|me ocupo|yo me ocupo|cuenta conmigo|déjamelo a mí|
-      lo hago|eso lo hago yo|me encargo yo|ya me encargo|de eso me encargo|de eso me encargo yo|me ocupo yo|con mucho gusto|corre de mi cuenta|déjemelo a mí|me lo apunto|yo lo haré|lo apunto|queda apuntado`),
+      lo hago|eso lo hago yo|me encargo yo|ya me encargo|de eso me encargo|de eso me encargo yo|me ocupo yo|con mucho gusto|corre de mi cuenta|déjemelo a mí|me lo apunto|puedo hacerlo yo|lo puedo hacer yo|yo me ocupo de eso|me ocupo de eso|ya me ocupo yo|ya me ocupo|ya lo haré yo|
+      déjamelo|déjemelo|eso es cosa mía|dalo por hecho|delo por hecho|lo tendrás|lo tendrá|los tendrás|te lo paso|te los paso|te las paso|te la paso|
+      se lo paso|se los paso|yo lo haré|lo apunto|queda apuntado`),
     yes: phrases(`sí|si|vale|claro|claro que sí|por supuesto|de acuerdo|ok|okay|bien|muy bien|perfecto|hecho|bueno|entendido|
-      sin problema|desde luego|venga|ya|sí sí|eso|apuntado|cómo no|ahora mismo|genial|estupendo`),
+      sin problema|desde luego|venga|ya|sí sí|eso|apuntado|cómo no|sin falta|mañana sin falta|listo|dale|obvio|hecho|que sí|por supuesto que sí|con mucho gusto|con gusto|encantado|encantada|
+      faltaría más|no hay problema|ningún problema|cierto|es verdad|tienes razón|tranquilo|tranquila|ahora mismo|genial|estupendo`),
     refusals: phrases(
       'no|lo siento|no puedo|imposible|ni hablar|nunca|qué va|de ninguna manera|no quiero|hoy no|ni loco|ni loca',
     ),
@@ -385,6 +438,8 @@ export const spanish: Language = {
     appointments:
       words(`cita reunión dentista médico comida cena desayuno almuerzo vuelo tren entrevista fiesta concierto ensayo boda examen
       partido clase curso cumpleaños cumple visita entrega operación entierro torneo película obra conferencia excursión viaje salida
+      fisio veterinario peluquería audición congreso seminario charla formación asado barbacoa técnico fontanero perito misa
+      funeral despedida estreno
       llegada revisión junta asamblea taller sesión consulta bautizo comunión feria radiografía resonancia inspección
       inauguración mudanza graduación`),
     happenings:
