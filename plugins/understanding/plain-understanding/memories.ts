@@ -155,14 +155,24 @@ function withNames(notes: readonly Note[]): Note[] {
     });
 }
 
-/** "Raymond is a plumber" is redundant next to "Neighbour Raymond is a plumber". */
+/**
+ * "Raymond is a plumber" is redundant next to "Neighbour Raymond is a plumber", and "writes best after eleven" next to
+ * "is a night person", of which it was said as an example.
+ */
 function withoutParts(notes: readonly Note[]): Note[] {
   return notes.filter(
-    ({ text }, place) =>
+    ({ text, from }, place) =>
       notes.findIndex(other => other.text === text) === place &&
-      !notes.some(other => other.text.endsWith(` ${text}`)),
+      !notes.some(other => other.text.endsWith(` ${text}`)) &&
+      !(
+        BEST_TIME.test(text) &&
+        notes.some(other => DAY_TYPE.test(other.text) && other.from.join() === from.join())
+      ),
   );
 }
+const DAY_TYPE =
+  /(?:night|morning) person|night owl|early riser|Nachtmensch|Frühaufsteher|couche-tard|lève-tôt|trasnochador|madrugador/i;
+const BEST_TIME = / (?:best|am besten|le mieux|mejor) /i;
 
 /** Mentioned sisters, children and pets about whom nothing else is said or known. */
 async function mentionedIn(

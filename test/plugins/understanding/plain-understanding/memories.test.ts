@@ -448,3 +448,9 @@ test('a name and a fact about its bearer are one memory', async t => {
     'Sœur de Ben, Élodie, habite à Lisbonne',
   ]);
 });
+
+test('what only explains a fact in the same breath is no second memory', async t => {
+  t.deepEqual(await texts('en', ['Anna', "I'm a night person really I write best after eleven"]), [
+    'Is a night person',
+  ]);
+});
