@@ -177,6 +177,12 @@ function prefieldOf(
   return from;
 }
 
+/** "Die müssen sie verlegen": small letters tell "they" from the polite form, where a text has capitals. */
+function isOfOthers(tokens: readonly Token[], from: number, to: number): boolean {
+  const isOther = ({ text }: Token) => text === 'sie';
+  return tokens.slice(from, to).some(isOther) && tokens.some(({ text, word }) => text !== word);
+}
+
 const PREFIELDED: ReadonlySet<ActKind> = new Set(['promise', 'wish', 'shared', 'present', 'taking']);
 /** Subjects, and openings that stand before their verb: "jemand muss". */
 const BEFORE_VERBS = new Set(
@@ -193,7 +199,7 @@ function actAt(
 ): Act | null {
   const { acts: words } = language;
   const taking = words.takings.at(tokens, index);
-  if (taking && !namesObject(tokens, index + taking.length, words))
+  if (taking && !namesObject(tokens, index, index + taking.length, words))
     return actOf('taking', index, index + taking.length, index + taking.length, null, null, null);
   const opened = (
     [
@@ -213,6 +219,7 @@ function actAt(
     .sort((a, b) => b.length - a.length)[0];
   if (opened) {
     const from = index + opened.length;
+    if (words.isVerbLast && opened.kind === 'request' && isOfOthers(tokens, index, from)) return null;
     if (endsSentence(tokens[from - 1])) return null; // "I don't think I will."
     const isVerbFirst = words.isVerbLast && tokens[from - 1]?.word === 'und'; // "sei so lieb und bring … mit"
     if (isVerbFirst)
@@ -257,17 +264,24 @@ function askedOfAll(tokens: readonly Token[], index: number, { acts: words, code
 const WHO = new Set(['wer', 'qui', 'quien']);
 
 /** "Ich kümmere mich um das Muster": not what was asked before. */
-function namesObject(tokens: readonly Token[], at: number, { pronouns }: Words): boolean {
+function namesObject(
+  tokens: readonly Token[],
+  from: number,
+  at: number,
+  { pronouns, determiners }: Words,
+): boolean {
+  if (!tokens.slice(from, at).some(({ word }) => CHARGE.test(word))) return false;
   const next = tokens[at + 1];
   return (
     tokens[at - 1]?.stop === '' &&
     tokens[at]?.stop === '' &&
     ABOUT.has(tokens[at]?.word ?? '') &&
     next !== undefined &&
-    (!pronouns.has(next.word) || (tokens[at + 2] !== undefined && next.stop === ''))
+    (!pronouns.has(next.word) || determiners.has(next.word))
   );
 }
-const ABOUT = new Set("um ums de del du des d' of".split(' '));
+const CHARGE = /^(?:mich|encargo|ocupo|occupe|charge)$/;
+const ABOUT = new Set("um ums de del du des d'".split(' '));
 
 /** "Dann holen wir die Farben morgen." */
 const GERMAN_WE = new Set(['wir']);

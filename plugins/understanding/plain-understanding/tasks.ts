@@ -232,7 +232,7 @@ class Finder {
   }
 
   private sharedTask(index: number, line: Line, place: number, act: Act, needsDate = true): Found | null {
-    if (isPresence(act, line)) return null;
+    if (isPresence(act, line) || act.verb?.infinitive === 'be') return null; // "we'll be with you on Friday"
     const task = this.build(index, line, place, act, needsDate);
     return task?.isVague ? null : task;
   }
@@ -727,12 +727,9 @@ function hasPlease({ tokens }: Line, { index, to }: Act): boolean {
 /** "…, s'il vous plaît". */
 const PLEASE_WORDS_AFTER = 12;
 
-/** "We'll eat at six" is an appointment, not a task; "I'll be there to fetch it" is one. */
-function isPresence({ verb, from, to }: Act, { tokens, language }: Line): boolean {
+/** "We'll eat at six" is an appointment, not a task. */
+function isPresence({ verb, from, to }: Act, { tokens }: Line): boolean {
   if (verb === null) return false;
-  const isPurpose = (at: number) =>
-    tokens[at]?.word === 'to' && language.acts.infinitives.has(tokens[at + 1]?.bare ?? '');
-  if (verb.infinitive === 'be' && range(from, to).some(isPurpose)) return false;
   const isGoing = GOING.has(verb.infinitive); // "vamos a ir a comer"
   return (
     PRESENCE.has(verb.infinitive) ||
@@ -741,9 +738,7 @@ function isPresence({ verb, from, to }: Act, { tokens, language }: Line): boolea
 }
 const GOING = new Set('ir aller gehen go'.split(' '));
 const PRESENCE = new Set(
-  'be see sleep eat drink sit sehen schlafen essen trinken voir dormir manger boire ver comer beber'.split(
-    ' ',
-  ),
+  'see sleep eat drink sit sehen schlafen essen trinken voir dormir manger boire ver comer beber'.split(' '),
 );
 
 /** "Let me write that down", "das trag ich mir ein", "je le note": the note itself is no task. */

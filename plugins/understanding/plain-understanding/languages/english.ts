@@ -381,9 +381,8 @@ export const english: Language = {
       i'll get that organized|i'll have that done|i'll have it done|i'll have it ready|consider that done|i'll volunteer|
       count on me|i will do it|i will do that|i'm on it|i'll sort it|i'll sort it out|i'll get it done`),
     yes: phrases(`course|yeah course|yes|yeah|yep|yup|sure|okay|ok|of course|right|no problem|will do|gladly|absolutely|noted|got it|fine|
-      not a problem|sure thing|by all means|go on then|that's fine|that works|fine by me|can do|happy to|i'd be happy to|i'd be glad to|
-      glad to|i'd love to|with pleasure|good point|good idea|good call|no good point|very well|right you are|righto|okey doke|roger|copy that|
-      totally|you bet|aye|i will|not at all|don't worry i will|good thinking|i know i know|
+      not a problem|sure thing|by all means|go on then|that's fine|that works|i know i know|fine by me|can do|happy to|i'd be happy to|i'd be glad to|
+      glad to|i'd love to|with pleasure|very well|right you are|righto|okey doke|roger|copy that|you bet|aye|i will|not at all|don't worry i will|
       alright|all right|certainly|definitely|understood|good|great|perfect|you got it|no worries|deal|done|oh yes|
       oh yeah|oh okay|oh sure|ah yes|yes yes|fair enough|grand|sounds good|works for me|my pleasure`),
     refusals:

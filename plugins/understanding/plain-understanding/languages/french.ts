@@ -390,8 +390,7 @@ export const french: Language = {
       il faut que vous|tu dois|vous devez|tu devrais|vous devriez|est ce que tu peux|est ce que vous pouvez|tu veux bien|
       voulez vous bien|je voudrais que tu|faut que tu|tu peux me|peux tu me|pourrais tu me|pouvez vous me|tu pourrais me|il faudrait que tu|
       merci de|veuillez|il faudra|est ce que tu pourrais|est ce que vous pourriez|tu aurais le temps de|est ce que tu aurais le temps de|
-      auriez vous le temps de|ça t' embête de|ça te dérange de|ça vous dérange de|ça t' ennuie de|je peux te demander de|je peux vous demander de|
-      tu pourras|vous pourrez|pourras tu|pourrez vous|tu serais gentil de|tu serais gentille de|vous seriez gentil de|ayez la gentillesse de|
+      auriez vous le temps de|ça t' embête de|ça te dérange de|ça vous dérange de|ça t' ennuie de|je peux te demander de|je peux vous demander de|tu serais gentil de|tu serais gentille de|vous seriez gentil de|ayez la gentillesse de|
       auriez vous la gentillesse de|auriez vous l' amabilité de|sois gentil de|j' aimerais que tu|j' aurais besoin que tu|j' ai besoin que tu|
       il faudrait que vous|tu étais censé|tu étais censée|tu devais|tu avais promis de|c' est à toi de|merci de bien vouloir|
       ça vous ennuie de|ça t' embêterait de|ça vous embêterait de|est ce qu' il serait possible de|serait il possible de|je vous prie de|je vous demande de|
@@ -418,8 +417,7 @@ export const french: Language = {
       je vais y penser|je n' oublierai pas|c' est comme si c' était fait|
       je m' y mets|je prends ça|je fais ça|laisse moi faire|compte sur moi|comptez sur moi|je te fais ça|je vous fais ça|je regarde ça|je vois ça|je vais voir ça|je te règle ça|je m' y colle|je ferai ça|je vais faire ça|j' y penserai`),
     yes: phrases(`pas de souci|pas de soucis|oui|ouais|d' accord|ok|okay|bien sûr|entendu|parfait|très bien|ça marche|pas de problème|volontiers|noté|c' est noté|
-      sans problème|aucun problème|sans souci|aucun souci|pas de problème|mais oui|mais bien sûr|c' est entendu|c' est promis|nickel|impeccable|
-      absolument|tout à fait|ça roule|carrément|exact|c' est vrai|je veux bien|avec joie|zut non|
+      sans problème|aucun problème|sans souci|aucun souci|pas de problème|mais oui|mais bien sûr|c' est entendu|c' est promis|nickel|impeccable|ça roule|carrément|je veux bien|avec joie|zut non|
       bon|compris|bien|évidemment|certainement|avec plaisir|oui oui|oh oui|ah oui|ça va|super|promis|si`),
     refusals:
       phrases(`non|désolé|désolée|je ne peux pas|je peux pas|impossible|pas question|jamais|malheureusement|hors de question|

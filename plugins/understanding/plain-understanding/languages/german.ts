@@ -423,7 +423,7 @@ export const german: Language = {
     yes: phrases(`ja|jo|jap|okay|ok|klar|gut|gerne|gern|alles klar|in ordnung|sicher|natürlich|geht klar|passt|verstanden|
       notiert|einverstanden|abgemacht|na gut|na klar|aber gern|selbstverständlich|jawohl|genau|stimmt|ist gut|schön|super|prima|
       überhaupt nicht|kein problem|kein ding|kein thema|gar kein problem|natürlich nicht|mit vergnügen|versprochen|ist notiert|hab ich notiert|
-      mach ich gern|mach ich gerne|ja sicher|aber sicher|aber klar|sowieso|sehr gern|sehr gerne|na logo|logisch|passt gut|passt mir|
+      mach ich gern|mach ich gerne|ja sicher|aber sicher|aber klar|sehr gern|sehr gerne|na logo|logisch|
       mach ich|mache ich|ach ja|ja gut|ja klar|ja gerne|richtig|wird gemacht|also gut|freilich|doch|toll|cool|echt|oh`),
     refusals:
       phrases(`nein|nee|nö|leider|geht nicht|kann ich nicht|ich kann nicht|auf keinen fall|keine lust|vergiss es|

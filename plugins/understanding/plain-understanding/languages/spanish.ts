@@ -373,7 +373,7 @@ export const spanish: Language = {
     sharedPromises: phrases('vamos a|tenemos que|debemos|hay que|habrá que|necesitamos'),
     requests:
       phrases(`puedes|podrías|me puedes|me podrías|puede|podría|tienes que|debes|deberías|tiene que|debe|necesito que|quiero que|
-      me haces el favor de|me hace el favor de|serías capaz de|sería posible que|podrían|pueden|podríais|podéis|tendrías que|tendría que|tendrás que|
+      me haces el favor de|me hace el favor de|serías capaz de|sería posible que|podrían|podríais|tendrías que|tendría que|tendrás que|
       tendrá que|habías quedado en|quedaste de|quedaste en|quedó en|te pido que|le pido que|te ruego que|le ruego que|me gustaría que|
       necesitaría que|necesito que me|acuérdate tú de|encárgate de|tú encárgate de|encárguese de|ocúpate de|ocúpese de|te importaría|
       si puedes|si me puedes|cuando puedas|a ver si puedes|a ver si me puedes|mira a ver si puedes|
@@ -397,7 +397,7 @@ export const spanish: Language = {
       se lo paso|se los paso|yo lo haré|lo apunto|queda apuntado`),
     yes: phrases(`sí|si|vale|claro|claro que sí|por supuesto|de acuerdo|ok|okay|bien|muy bien|perfecto|hecho|bueno|entendido|
       sin problema|desde luego|venga|ya|sí sí|eso|apuntado|cómo no|sin falta|mañana sin falta|listo|dale|obvio|hecho|que sí|por supuesto que sí|con mucho gusto|con gusto|encantado|encantada|
-      faltaría más|no hay problema|ningún problema|cierto|es verdad|tienes razón|tranquilo|tranquila|ahora mismo|genial|estupendo`),
+      faltaría más|no hay problema|ningún problema|ahora mismo|genial|estupendo`),
     refusals: phrases(
       'no|lo siento|no puedo|imposible|ni hablar|nunca|qué va|de ninguna manera|no quiero|hoy no|ni loco|ni loca',
     ),
