@@ -192,8 +192,8 @@ const UNITS = words(
    minutos mes meses años noche tarde`,
 );
 
-/** Returns whether a word states a time: days, units and numbers, which are not the subject. */
-function isOfTime(word: string): boolean {
+/** Days and numbers say when, and not what it is about. */
+export function isOfTime(word: string): boolean {
   if (UNITS.has(word)) return true;
   const token = { text: word, word, bare: word, start: 0, end: word.length, stop: '' as const };
   return LANGUAGES.some(({ dates }) =>

@@ -2,8 +2,8 @@
 import type { Cited } from '../../../core/contract/plugin.ts';
 import { languageOf } from './language.ts';
 import type { Language } from './languages/language.ts';
-import { type Structure, titleCased } from './structure.ts';
-import { tokensOf, words } from './tokens.ts';
+import { isOfTime, type Structure, titleCased } from './structure.ts';
+import { type Token, tokensOf, words } from './tokens.ts';
 
 const MAX_TITLE_CHARS = 60;
 
@@ -51,15 +51,20 @@ function isClear(text: string): boolean {
   if (!first || !last || tokens.some(({ word }) => isPronoun(word, language))) return false;
   const isLed = [acts.determiners, acts.prepositions].some(each => each.has(first.word));
   const isVerb = acts.infinitives.has(first.bare); // "Make the salad"
-  if ((stopWords.has(first.word) && !isLed && !isVerb) || isFiniteVerb(first.bare, language)) return false;
+  if ((stopWords.has(first.word) && !isLed && !isVerb) || isFiniteVerb(first, language)) return false;
+  const isMatter = ({ word, bare }: Token) =>
+    !stopWords.has(word) && !acts.infinitives.has(bare) && !isOfTime(word);
+  if (!tokens.some(token => isMatter(token) || acts.appointments.has(token.word))) return false;
   return !acts.over.has(last.word) && !acts.prepositions.has(last.word) && !acts.determiners.has(last.word);
 }
 
 /** "Tengo que …", "dachte an …": a verb without its subject. English verbs of that form are requests. */
-function isFiniteVerb(bare: string, { code, acts }: Language): boolean {
-  if (code === 'en') return false;
+function isFiniteVerb(first: Token, { code, acts }: Language): boolean {
+  const { bare, word } = first;
+  if (code === 'en' || acts.infinitives.has(bare) || acts.appointments.has(word)) return false;
   const isPast = code === 'de' && bare.endsWith('te') && acts.infinitives.has(`${bare.slice(0, -2)}en`);
-  return isPast || PAST.has(bare) || (acts.firstPerson.has(bare) && !acts.infinitives.has(bare));
+  const isForm = [acts.firstPerson, acts.imperatives, acts.secondPerson].some(forms => forms.has(bare));
+  return isPast || PAST.has(bare) || (code !== 'de' && isForm) || acts.happenings.at([first], 0) !== null;
 }
 const PAST = words('dachte wollte hatte musste konnte sollte durfte war wurde ging kam sah fand');
 

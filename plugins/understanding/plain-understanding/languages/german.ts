@@ -169,7 +169,7 @@ export const german: Language = {
     sein seine seinem seinen seit sich sie sind so soll sollen sollte sonst super tja über um und uns unser unsere unter
     viel vielleicht vom von vor wann war waren warte warum was weg weil welche wenn wer werde werden wie wieder will wir
     wird wirklich wo wohl wollen worden wurde würde zu zum zur zwar heute morgen gestern übermorgen eben einfach
-    eigentlich ach hallo tschüss danke gerne stimmt klar kommt komm komme gehen geh machst gemacht weiß weiss glaube
+    eigentlich ach hallo tschüss guten gute guter danke gerne stimmt klar kommt komm komme gehen geh machst gemacht weiß weiss glaube
     finde sage sagt sag guck schau leute sache dings zeit tag woche uhr ähm äh hm mhm`),
   dates: {
     numbers: table(NUMBERS),

@@ -178,7 +178,7 @@ export const spanish: Language = {
     nosotros nuestro nuestra o os otra otro para pero poco por porque pues que qué quien quién quiere quiero sabes sé se sea
     ser si sí siempre sin sobre sois solo sólo son soy su sus también tampoco tan tanto te ti tiene tienen tienes tengo toda
     todas todo todos tu tú tus un una uno unas unos usted va vale vamos van vas veces ver vez voy y ya yo mañana ayer noche
-    tarde día días semana cosa cosas gente eh este pues digo dice dijo venga claro entonces ahí fuera estaba tendrás tendrá tendré tendremos
+    tarde día días semana cosa cosas gente eh este pues digo dice dijo venga claro entonces ahí fuera estaba buenas buenos tendrás tendrá tendré tendremos
   `),
   dates: {
     numbers: table(NUMBERS),
