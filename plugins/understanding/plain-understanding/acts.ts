@@ -177,6 +177,18 @@ function prefieldOf(
   return from;
 }
 
+/** "They need to fix that" reminds nobody; "need to fix that" does. */
+function hasSubject(tokens: readonly Token[], at: number): boolean {
+  const before = tokens[at - 1];
+  return (
+    NECESSITY.has(tokens[at]?.word ?? '') &&
+    before?.stop === '' &&
+    !STARTERS.has(before.word) &&
+    !JOINS.has(before.word)
+  );
+}
+const NECESSITY = new Set('need have must gotta got muss'.split(' '));
+
 /** "Die müssen sie verlegen": small letters tell "they" from the polite form, where a text has capitals. */
 function isOfOthers(tokens: readonly Token[], from: number, to: number): boolean {
   const isOther = ({ text }: Token) => text === 'sie';
@@ -220,6 +232,7 @@ function actAt(
   if (opened) {
     const from = index + opened.length;
     if (words.isVerbLast && opened.kind === 'request' && isOfOthers(tokens, index, from)) return null;
+    if (opened.kind === 'reminder' && hasSubject(tokens, index)) return null;
     if (endsSentence(tokens[from - 1])) return null; // "I don't think I will."
     const isVerbFirst = words.isVerbLast && tokens[from - 1]?.word === 'und'; // "sei so lieb und bring … mit"
     if (isVerbFirst)

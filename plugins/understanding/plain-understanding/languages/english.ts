@@ -333,7 +333,8 @@ export const english: Language = {
       phrases(`we'll|we will|we have to|we need to|we'd have to|we'd need to|we'd better|we ought to|we still have to|we still need to|we also need to|
       we really need to|we really should|we've got to|we must|we're going to|we gotta|we'll have to|we mustn't forget to|we must remember to|we can't forget to|we've got to remember to|
       we should`),
-    requests: phrases(`can you|could you|would you|will you|can you please|could you please|would you please|
+    requests:
+      phrases(`you'd have to|you'd need to|can you|could you|would you|will you|can you please|could you please|would you please|
       can you maybe|can you just|could you just|could you maybe|please|you need to|you have to|you must|you should|
       you'll need to|you'll have to|you've got to|you can|i need you to|i want you to|i'd like you to|would you mind|
       you might want to|you better|you'd better|if you could|can you also|could you also|any chance you could|is there any chance you could|
@@ -404,7 +405,7 @@ export const english: Language = {
       should i|once i`),
     noPlanInside:
       phrases(`rather|right now|already|some day|someday|one day|bothers|bother|or not|or can i|or should i|haha|
-      just kidding|kidding|if i were|ever again|in your dreams|at some point|for ever|forever|my word|this instant|since|or was it|a seat|a look|your time|care|it easy|a while|a break|how|the point`),
+      just kidding|kidding|if i were|ever again|in your dreams|at some point|for ever|forever|my word|this instant|or was it|a seat|a look|your time|care|it easy|a while|a break|how|the point`),
     clauseStarts:
       phrases(`because|but|so|okay|ok|if|unless|anyway|since|although|when|right|cause|'cause|well|yes|yeah|no|
       and i|and i'll|and you|and you'll|and you're|and we'll|and he'll|and she'll|and they'll|and he|and she|and we|and they|and then|and it|and the|and that's|and what|and who|and if|and when|

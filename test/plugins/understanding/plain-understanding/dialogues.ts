@@ -428,6 +428,9 @@ export const DIALOGUES: Readonly<Record<string, readonly Dialogue[]>> = {
 /** Sentences that are not tasks: refused, done, past, wished, about others, from television, or a state. */
 export const NO_TASKS: Readonly<Record<string, readonly string[]>> = {
   en: [
+    'B: they need to fix that on Friday / O: yeah',
+    'B: she has got to call the bank / O: yes',
+    'B: kids need some space / O: right',
     "A: Would you mind driving? / O: No, I can't drive.",
     "O: I told him I'd call the police.",
     "A: They're late, may I come in? / O: sure",
@@ -457,6 +460,8 @@ export const NO_TASKS: Readonly<Record<string, readonly string[]>> = {
     'O: I work at the post office',
   ],
   de: [
+    'B: Die Leitung müssen sie am Freitag verlegen. / O: Genau.',
+    'B: Er muss noch den Rasen mähen. / O: Ja.',
     'A: So Leute, Plan für die Woche. / O: Ja, gut.',
     'A: da hängen wir hinterher / O: ich weiß',
     'A: Der Elternabend ist am Dienstag. / O: Das trag ich mir gleich ein.',
