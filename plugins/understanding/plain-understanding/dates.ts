@@ -861,7 +861,7 @@ function edgeOf(edge: Edge, stretch: Stretch, today: string): string {
   }
 }
 
-/** Of the next month with that number. */
+/** Edge of the next month with that number. */
 function edgeOfMonth(edge: Edge, month: number, today: string): string {
   const year = Number(today.slice(0, 4));
   const day = edgeIn(edge, year, month);

@@ -31,7 +31,7 @@ export type Period =
 
 export type Edge = 'start' | 'middle' | 'end';
 
-/** What an edge belongs to. */
+/** Period that has edges. */
 export type Stretch =
   | 'this week'
   | 'next week'

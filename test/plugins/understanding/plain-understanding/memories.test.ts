@@ -449,7 +449,7 @@ test('a name and a fact about its bearer are one memory', async t => {
   ]);
 });
 
-test('what only explains a fact in the same breath is no second memory', async t => {
+test('an example of a fact in the same segment is no second memory', async t => {
   t.deepEqual(await texts('en', ['Anna', "I'm a night person really I write best after eleven"]), [
     'Is a night person',
   ]);
