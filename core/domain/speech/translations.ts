@@ -1,4 +1,3 @@
-import { detectAll } from 'tinyld/light';
 import type { Clock, Segment, Translation } from '../../contract/model.ts';
 import type { LanguageModel, Storage, Translator } from '../../contract/plugin.ts';
 import { deadline } from '../../runtime/deadline.ts';
@@ -179,7 +178,6 @@ export function createTranslations({
     if (language !== null) return language;
     const spoken = (await storage.conversations.get(userId, conversationId))?.language ?? MULTI;
     if (spoken !== MULTI) return spoken;
-    const { languageOfText } = await import('./text-language.ts'); // loads the statistics of 24 languages
     return languageOfText(text);
   }
 
@@ -255,7 +253,8 @@ function createCache() {
 }
 
 /** Detects the language (ISO 639-1) of a text by its letters and words; null where it is too short, or ambiguous. */
-function languageOfText(text: string): string | null {
+async function languageOfText(text: string): Promise<string | null> {
+  const { detectAll } = await import('tinyld/light'); // it loads the statistics of 24 languages
   const [best, second] = detectAll(text.slice(0, MAX_DETECTED_CHARS));
   if (!best) return null;
   return best.accuracy >= MIN_LEAD * (second?.accuracy ?? 0) ? best.lang : null;

@@ -15,12 +15,13 @@ export const understand: Understanding['understand'] = async (transcript, contex
   const lines = await readLines(transcript, context, pacer);
   const tasks = await tasksOf(lines, context, pacer);
   const events = await eventsOf(lines, tasks, context, pacer);
-  const structured = await structure(transcript, context.languages[0] ?? null, pacer);
+  const { overview, category, ...title } = await structure(transcript, context.languages[0] ?? null, pacer);
   const isEnglish = context.languages[0]?.toLowerCase().startsWith('en') ?? true;
   return {
     discard: saysNothing(transcript) || isBroadcast(transcript),
-    ...structured,
-    title: titleWith(structured.title, events, tasks, isEnglish),
+    overview,
+    category,
+    title: titleWith(title, events, tasks, isEnglish),
     tasks: tasks.map(task => (isInstant(task.dueAt) ? task : { ...task, dueAt: null })),
     events: events.filter(({ startAt }) => isInstant(startAt)),
     memories: await memoriesOf(transcript, context, pacer),
