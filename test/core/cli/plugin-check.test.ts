@@ -224,7 +224,7 @@ const FAULTS: Record<string, Fault> = {
   },
   'throws where nobody catches': {
     setup: "onStop(() => void setTimeout(() => { throw new Error('too late'); }, 20));",
-    fails: 'life: throws nothing that nobody catches',
+    fails: 'life: leaves no error uncaught',
     says: /^too late \(at \S+acme\.mjs:\d+\)$/,
   },
   'exits the process': {
@@ -241,7 +241,7 @@ const FAULTS: Record<string, Fault> = {
     setup:
       "return { identity: { issuer: 'acme', verify: async () => ({ issuer: 'acme', subject: 'u', name: 'n' }) } };",
     fails: 'identity: refuses text that is no token, with unauthorized',
-    says: /it did not refuse this: the promise resolved where it has to reject/,
+    says: /it accepted this: the promise resolved, but has to reject/,
   },
 };
 

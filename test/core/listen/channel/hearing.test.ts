@@ -1,27 +1,12 @@
 import test from 'ava';
 import { type Codec, checkFormat } from '../../../../core/audio/codecs.ts';
 import { concatSamples } from '../../../../core/audio/pcm.ts';
-import type { VadProvider } from '../../../../core/contract/plugin.ts';
 import { createHearing, type Pending } from '../../../../core/listen/channel/hearing.ts';
 import { createSilence } from '../../../../core/listen/channel/silence.ts';
 import { createMetrics } from '../../../../core/runtime/metrics.ts';
 import { adtsFrames, messagesOf } from '../../../helpers/packets.ts';
 import { join, random, rms, silence, speech } from '../../../helpers/sound.ts';
-
-const WINDOW = 512;
-
-/** Treats every window that is not silent as speech. */
-const vad: VadProvider = {
-  windowSize: WINDOW,
-  open: () => ({
-    probabilities: async samples =>
-      Float32Array.from({ length: samples.length / WINDOW }, (_, i) =>
-        rms(samples.subarray(i * WINDOW, (i + 1) * WINDOW)) > 100 ? 0.9 : 0.1,
-      ),
-    reset() {},
-    close() {},
-  }),
-};
+import { loudVad, WINDOW } from '../../../helpers/vad.ts';
 
 interface Message {
   number: number;
@@ -45,7 +30,7 @@ async function openEars(codec: Codec, stored: typeof FRESH = FRESH) {
     },
     channel: 0,
     stored,
-    vad,
+    vad: loudVad,
     now: () => 0,
     metrics,
     maxQueuedBytes: 1e9,

@@ -1,26 +1,11 @@
 import test from 'ava';
 import { samplesToBytes } from '../../../../core/audio/pcm.ts';
-import type { VadProvider } from '../../../../core/contract/plugin.ts';
 import { createHearing, type Pending } from '../../../../core/listen/channel/hearing.ts';
 import { meterUtterance } from '../../../../core/listen/channel/meters.ts';
 import { createSilence } from '../../../../core/listen/channel/silence.ts';
 import { createMetrics, type ListenMetrics } from '../../../../core/runtime/metrics.ts';
-import { atPeak, rms, type Sound, silence, whiteNoise } from '../../../helpers/sound.ts';
-
-const WINDOW = 512;
-
-/** Treats every window that is not silent as speech. */
-const vad: VadProvider = {
-  windowSize: WINDOW,
-  open: () => ({
-    probabilities: async samples =>
-      Float32Array.from({ length: samples.length / WINDOW }, (_, i) =>
-        rms(samples.subarray(i * WINDOW, (i + 1) * WINDOW)) > 100 ? 0.9 : 0.1,
-      ),
-    reset() {},
-    close() {},
-  }),
-};
+import { atPeak, type Sound, silence, whiteNoise } from '../../../helpers/sound.ts';
+import { loudVad } from '../../../helpers/vad.ts';
 
 /** The hearing of a connection, with a test clock. */
 async function openEars() {
@@ -41,7 +26,7 @@ async function openEars() {
     },
     channel: 0,
     stored: { through: 0, received: 0, receivedSample: 0, anchorAt: 0 },
-    vad,
+    vad: loudVad,
     now: () => clock.ms,
     metrics,
     maxQueuedBytes: 1e9,
