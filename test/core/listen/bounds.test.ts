@@ -131,6 +131,26 @@ test('a few large messages cost a connection as much as many small ones', async 
   t.true(tokens >= 500, `${tokens} tokens for ${message.length} bytes`);
 });
 
+test('empty fragments, which no message event shows, cost more than their few bytes', async t => {
+  const [socket, client, wire] = await pair(t);
+  let [tokens, bytes] = [0, 0];
+  wire.on('data', chunk => {
+    bytes += chunk.length;
+  });
+  chargeFrames(socket, wire, {
+    spend(more) {
+      tokens += more;
+      return undefined;
+    },
+  });
+  const received = once(socket, 'message');
+  for (let count = 0; count < 10_000; count++) client.send('', { fin: false });
+  client.send('');
+  await received;
+  const ofBytes = bytes / 2048;
+  t.true(tokens > 2 * ofBytes, `${tokens} tokens, of which ${ofBytes} for ${bytes} bytes`);
+});
+
 test('connections per stream are limited, and connections per account to twice its session limit', t => {
   const room = createRoom({ maxConnections: 1000, maxConnectionsPerUser: 10 }, manualClock());
   const seats = Array.from({ length: 8 }, () => room.take('anna', 'walk'));

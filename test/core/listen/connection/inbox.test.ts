@@ -22,12 +22,18 @@ function open(maxBytes = 1_000_000) {
     },
   });
   const clock = manualClock();
+  let spent = 0;
   const inbox = createInbox(socket as unknown as WebSocket, {
     maxBytes,
     quietMs: QUIET_MS,
     metrics: { watch: () => () => {} },
     valve: createValve(socket as unknown as WebSocket),
-    pace: { spend: () => undefined },
+    pace: {
+      spend(tokens) {
+        spent += tokens;
+        return undefined;
+      },
+    },
     clock,
     onMessage() {},
   });
@@ -44,7 +50,7 @@ function open(maxBytes = 1_000_000) {
     }
   }
   const hear = () => socket.emit('message', AUDIO, true);
-  return { socket, clock, inbox, read, pass, hear, taken: () => taken };
+  return { socket, clock, inbox, read, pass, hear, taken: () => taken, spent: () => spent };
 }
 
 test('a pause is reported once, also before the first audio, and again after audio', async t => {
@@ -87,4 +93,10 @@ test('a socket that the server itself has paused is not quiet', async t => {
   t.is(taken(), 'aaa');
   await pass(10 * QUIET_MS);
   t.is(taken(), 'aaaq');
+});
+
+test('each message costs a token, also an empty one', t => {
+  const { socket, spent } = open();
+  for (let count = 0; count < 100; count++) socket.emit('message', Buffer.alloc(0), true);
+  t.is(spent(), 100);
 });
