@@ -192,8 +192,11 @@ const NECESSITY = new Set('need have must gotta got muss'.split(' '));
 /** "Die müssen sie verlegen": small letters tell "they" from the polite form, where a text has capitals. */
 function isOfOthers(tokens: readonly Token[], from: number, to: number): boolean {
   const isOther = ({ text }: Token) => text === 'sie';
-  return tokens.slice(from, to).some(isOther) && tokens.some(({ text, word }) => text !== word);
+  const near = tokens.slice(Math.max(0, from - MAX_NEAR_WORDS), to + MAX_NEAR_WORDS);
+  return tokens.slice(from, to).some(isOther) && near.some(({ text, word }) => text !== word);
 }
+/** Words around an opening that are checked for capitals; bounds the time of long texts. */
+const MAX_NEAR_WORDS = 40;
 
 const PREFIELDED: ReadonlySet<ActKind> = new Set(['promise', 'wish', 'shared', 'present', 'taking']);
 /** Subjects, and openings that stand before their verb: "jemand muss". */

@@ -354,7 +354,9 @@ function lastNoun(
 ): string | null {
   const { acts, stopWords, dates } = language;
   const known = new Set([owner, ...people].map(name => name.toLowerCase()));
-  const isCased = /\p{Lu}/u.test(segment.text);
+  const isCased = tokens
+    .slice(Math.max(0, to - MAX_NOUN_DISTANCE), to + MAX_NOUN_DISTANCE)
+    .some(({ text, word }) => text !== word);
   const isNoun = (at: number) => {
     const token = tokens[at];
     if (!token || when?.tokens.has(at) || dates.units.at(tokens, at)) return false;
