@@ -345,7 +345,7 @@ class Finder {
   private deliveredTask(index: number, line: Line, before: Line): Found | null {
     const named = line.when?.hasDay ? nounIn(before, this.context) : null;
     if (named === null) return null;
-    const noun = named.replace(/ \p{L}{2,}ing(?: .*)?$/u, ''); // "the report coming along"
+    const noun = named.replace(/ \p{L}{2,}ing(?: .*)?$/su, ''); // "the report coming along"
     return {
       ...{
         text: noun.replace(/^\p{L}/u, letter => letter.toUpperCase()),
