@@ -82,11 +82,19 @@ export function createClips({
     }
   }
 
-  async function noteSize(userId: string, added: number): Promise<void> {
+  /** Whether clips of this user are to be deleted: too many, or stored while the user chose to keep none. */
+  async function isTooMuch(userId: string, added: number): Promise<boolean> {
     const known = sizes.get(userId);
     const size = known === undefined ? await storage.clips.bytes(userId) : known + added;
     sizes.set(userId, size);
-    if (size <= maxBytesPerUser) return;
+    return size > maxBytesPerUser || !(await areKept(userId));
+  }
+
+  async function areKept(userId: string): Promise<boolean> {
+    return (await speechSettings.get(userId)).keepAudioDays !== null;
+  }
+
+  async function enqueueExpiry(userId: string): Promise<void> {
     sizes.delete(userId);
     await storage.jobs.enqueue({ kind: CLIPS_JOB, key: userId, runAt: clock.now(), payload: { userId } });
   }
@@ -119,13 +127,13 @@ export function createClips({
 
   return {
     /** Whether audio of this user that becomes text is to be kept. */
-    areKept: async (userId: string): Promise<boolean> =>
-      (await speechSettings.get(userId)).keepAudioDays !== null,
+    areKept,
     /** Keeps audio whose text is stored. Failures are logged: the text does not depend on it. */
     async keep(spoken: Spoken): Promise<void> {
-      if (spoken.pcm.length === 0) return;
+      const { userId, pcm } = spoken;
+      if (pcm.length === 0) return;
       try {
-        await noteSize(spoken.userId, await store(spoken));
+        if (await isTooMuch(userId, await store(spoken))) await enqueueExpiry(userId);
       } catch (thrown) {
         const error = toAppError(thrown);
         // its conversation was deleted meanwhile
@@ -138,8 +146,7 @@ export function createClips({
     expire,
     /** Removes what is older than the settings of its user say, or too much, and files without a row. */
     async nightly(): Promise<void> {
-      for (const userId of await files.users())
-        await storage.jobs.enqueue({ kind: CLIPS_JOB, key: userId, runAt: clock.now(), payload: { userId } });
+      for (const userId of await files.users()) await enqueueExpiry(userId);
       const removed = await files.removeOrphans(storage.clips.some, pending);
       if (removed > 0) log.info({ clips: removed }, 'files of clips that are gone were removed');
     },

@@ -191,6 +191,34 @@ test('beyond the limit in bytes the oldest clips of an account are deleted, and 
   t.is((await readdir(join(mediaDir, 'clips', ben.id))).length, 1);
 });
 
+test('a clip that is stored while its owner chooses to keep none is deleted', async t => {
+  const domain = await openDomain(t);
+  const { clock, log, mediaDir, speechSettings, storage, users } = domain;
+  const { id: userId } = await users.add('anna');
+  await speechSettings.change(userId, { keepAudioDays: 7 });
+  const { id: conversationId } = await completedConversation(domain, userId, ['Hello there']);
+  const expire = async () => {
+    for (const job of await storage.jobs.claim([CLIPS_JOB], Number.MAX_SAFE_INTEGER, 1000, 10)) {
+      await clips.expire(job, new AbortController().signal);
+      await storage.jobs.done(job);
+    }
+  };
+  const clips = createClips({
+    ...{ storage, speechSettings, clock, log, maxBytesPerUser: 1e6 },
+    files: createUserFiles(join(mediaDir, 'clips'), CLIP_FILES),
+    async checkDisk() {},
+    async encode() {
+      await speechSettings.change(userId, { keepAudioDays: null });
+      await expire(); // there is no row yet
+      return new Uint8Array(1000);
+    },
+  });
+  await clips.keep({ userId, conversationId, startedAt: clock.now(), pcm: speech('tomorrow') });
+  await expire();
+  t.deepEqual(await storage.clips.list(userId, conversationId, { since: 0, limit: 9 }), []);
+  t.deepEqual(await readdir(join(mediaDir, 'clips', userId)), []);
+});
+
 test('clips are deleted when they are older than their owner wants, and files without a row at once', async t => {
   const domain = await openDomain(t);
   const { clips, clock, conversations, mediaDir, speechSettings, storage, users } = domain;
