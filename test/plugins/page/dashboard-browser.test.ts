@@ -590,7 +590,7 @@ testInBrowser('one button enables notifications on this device, and those sent t
 
 testInBrowser('wearables, apps and deliveries are managed on one page', async t => {
   const { page, finish } = await open(t, DESK);
-  const { token } = await accountOf(server, 'owner');
+  const { token, get } = await accountOf(server, 'owner');
   const report = {
     name: 'Kitchen',
     devices: [{ id: 'omi_1', name: 'Pin', source: 'omi', state: 'streaming', battery: 9, signal_dbm: -60 }],
@@ -616,6 +616,10 @@ testInBrowser('wearables, apps and deliveries are managed on one page', async t 
   await page.getByRole('link', { name: 'Now' }).click();
   await page.locator('.chip.live', { hasText: 'Necklace9 %' }).waitFor();
   device.socket.close();
+  await eventually(
+    () => get('/v1/deliveries') as Promise<unknown> as Promise<{ attempts: number }[]>,
+    found => found.length > 0 && found.every(({ attempts }) => attempts > 0),
+  );
   await page.getByRole('link', { name: 'Connections' }).click();
 
   await page.getByRole('button', { name: 'New app' }).click();

@@ -371,9 +371,13 @@ function Transcript({
           segment={naming}
           onClose={() => setNaming(null)}
           onChoose={async (personId, { isEverywhere, isForced }) => {
-            const same = ({ speaker, is_user, person_id }: Segment) =>
-              speaker === naming.speaker && is_user === naming.is_user && person_id === naming.person_id;
-            const all = isEverywhere ? segments.filter(same) : [naming];
+            const same = ({ id, speaker, is_user, person_id }: Segment) =>
+              id !== naming.id &&
+              speaker === naming.speaker &&
+              is_user === naming.is_user &&
+              person_id === naming.person_id;
+            // The chosen line even if it was changed elsewhere meanwhile: then it is refused, and both versions are shown.
+            const all = [naming, ...(isEverywhere ? segments.filter(same) : [])];
             const expected = { person_id: naming.is_user ? 'user' : naming.person_id };
             const body = { person_id: personId, ...(isForced ? {} : { expected }) };
             try {

@@ -103,6 +103,7 @@ function DeliveryDialog({
               <strong>{type}</strong> <code>{id}</code>
             </p>
             {next_at && <p class="faint">{t.value.nextAttempt(dateTime(next_at))}</p>}
+            {tries.length === 0 && <p class="faint">{t.value.attempts(0)}</p>}
             <ol class="versions">
               {tries.map(attempt => (
                 <li key={attempt.number}>
