@@ -17,11 +17,15 @@ async function archive(request: ArchivingRequest): Promise<Archived> {
   await writeArchive(target, { ...manifest, files }, once ? [...recipients, once.recipient] : []);
   const { size: bytes } = await stat(target);
   const identity = once?.identity ?? null;
-  const lack =
-    rehearsal !== null &&
-    (await unpack({ file: target, identity, into: rehearsal }).then(() => null, lackOfRoom));
-  if (lack !== null) await readArchive(target, identity, async () => async () => null);
-  return { bytes, ...(lack && { notRehearsed: lack }) };
+  let notRehearsed: string | undefined;
+  if (rehearsal !== null)
+    notRehearsed = await unpack({ file: target, identity, into: rehearsal }).then(
+      () => undefined,
+      lackOfRoom,
+    );
+  if (rehearsal === null || notRehearsed !== undefined)
+    await readArchive(target, identity, async () => async () => null);
+  return { bytes, ...(notRehearsed !== undefined && { notRehearsed }) };
 }
 
 function lackOfRoom(error: unknown): string {

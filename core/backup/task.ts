@@ -31,7 +31,7 @@ export async function runTask<Result>(task: Task, request: object, signal: Abort
 
 async function answerOf(child: ChildProcess, request: object): Promise<Answer> {
   const answered: Promise<Answer[]> = once(child, 'message');
-  answered.catch(() => {}); // the process that cannot be started has no end either
+  answered.catch(() => {}); // a process that cannot be started is reported by `ended`, too
   // A process may exit before its answer is delivered: it has none only once its channel has ended.
   const ended = Promise.all([once(child, 'exit'), once(child, 'disconnect')]);
   child.send(request, () => {}); // where that fails, it has exited

@@ -6,7 +6,7 @@ import { createPace } from '../../runtime/pace.ts';
 import { checkExpected } from '../expected.ts';
 import { isId, newId } from '../ids.ts';
 
-/** Positions at most so far from a place belong to it: a house with its garden, and the error of a phone's position. */
+/** Radius of a place in metres: it covers a house with its garden, and the error of a phone's position. */
 export const PLACE_RADIUS_M = 150;
 const MAX_PLACES_PER_USER = 200;
 /** Places without a name that are found, the most recent ones. */
