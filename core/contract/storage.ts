@@ -88,6 +88,7 @@ export interface Storage extends Stores {
   /**
    * Writes a consistent snapshot of all data into a new SQLite file for a backup, checks the file and counts its rows.
    * Other reads and writes continue meanwhile. Rejects if the copy is damaged.
+   * It need not be synced: the backup reads it back and deletes it.
    * @param target path of a file that does not exist
    * @returns the number of rows by table
    */
