@@ -17,7 +17,7 @@ interface Rule {
   typesOnly?: true;
 }
 
-const CONTRACTS = ['core/contract/*.ts', 'bridge/driver.ts'];
+const CONTRACTS = ['core/contract/**/*.ts', 'bridge/driver.ts'];
 const RUNTIME = ['core/runtime/*.ts'];
 const CONFIG = ['config/{called-as,load,schema}.ts'];
 /** Files that plugins and authors share: no plugin reaches into another. */
@@ -324,6 +324,7 @@ test('tests open databases with the same copy of SQLite as the server in their p
 test('the rules find violations', t => {
   const offenders = {
     'core/contract/model.ts': 'export const answer = 42;',
+    'core/contract/storage/chat.ts': 'export function answer() {}',
     'core/contract/plugin.ts': "import { z } from 'zod';\nexport type A = z.infer<typeof z>;\nz.string();",
     'core/audio/pcm.ts':
       "import { readFile } from 'node:fs/promises';\nimport { users } from '../domain/accounts/users.ts';",
@@ -347,6 +348,7 @@ test('the rules find violations', t => {
   };
   t.deepEqual(violations(new Map(Object.entries(offenders))), [
     'core/contract/model.ts holds more than types',
+    'core/contract/storage/chat.ts holds more than types',
     'core/contract/plugin.ts holds more than types',
     'core/audio/pcm.ts imports the built-in node:fs/promises',
     'core/audio/pcm.ts imports core/domain/accounts/users.ts',
