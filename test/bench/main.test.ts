@@ -83,10 +83,17 @@ test('an unknown benchmark is named, with the known ones', async t => {
   t.is(error, 'error: there is no benchmark "nonsense"; --help lists them\n');
 });
 
-test('help lists every benchmark', async t => {
+test('help lists every benchmark, with its title in a column of its own', async t => {
   const { out, status } = await bench('--help');
   t.is(status, 0);
   for (const name of ['streams:40', 'start', 'bridge', 'lists:postgres', 'soak']) t.true(out.includes(name));
+  const [, , list = ''] = out.split('\n\n');
+  const starts = list
+    .trimEnd()
+    .split('\n')
+    .map(line => /^ {2}\S+ {2,}/.exec(line)?.[0].length);
+  t.true(starts.length > 10);
+  t.is(new Set(starts).size, 1, list);
 });
 
 test('invalid minutes are rejected', async t => {

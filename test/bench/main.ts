@@ -39,6 +39,8 @@ const BENCHMARKS: Benchmark[] = [
   ...SOAK,
 ];
 
+const NAME_CHARS = Math.max(...BENCHMARKS.map(({ name }) => name.length));
+
 const HELP = `Measures Earshot beside a floor or a peer, in one run, and says on what machine.
 
   npm run bench                         all of it, on a machine that does nothing else meanwhile
@@ -47,7 +49,7 @@ const HELP = `Measures Earshot beside a floor or a peer, in one run, and says on
   npm run bench -- --quick              does it still work? its figures mean little
   npm run bench -- --json FILE          the figures for programs as well
 
-${BENCHMARKS.map(({ name, title }) => `  ${name.padEnd(18)}${title}`).join('\n')}
+${BENCHMARKS.map(({ name, title }) => `  ${name.padEnd(NAME_CHARS)}  ${title}`).join('\n')}
 `;
 
 async function main(): Promise<void> {
