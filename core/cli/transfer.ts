@@ -129,7 +129,7 @@ async function tokenIn(file: string | undefined): Promise<string> {
 type Came = Result<'transfer.progress'>;
 type Foreign = NonNullable<Came['foreign']>;
 
-/** Kinds of things from other products: singular and plural. */
+/** Kinds of things from other products: singular and plural. An archive of Earshot has names of tables, in the plural. */
 const KINDS: Readonly<Record<string, string>> = {
   conversation: 'conversations',
   memory: 'memories',
@@ -139,7 +139,7 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 
 function counted(count: number, kind: string): string {
-  return `${count} ${count === 1 ? kind : (KINDS[kind] ?? kind.replaceAll('_', ' '))}`;
+  return `${count} ${count === 1 ? kind : (KINDS[kind] ?? kind)}`;
 }
 
 /** Rows of an archive of Earshot, by table; empty tables are omitted. */
@@ -193,7 +193,7 @@ async function listImports(loaded: LoadedConfig, { user, json }: ImportOptions):
     ...[id, startedAt, state, format, name],
     Object.entries(counts)
       .filter(([, count]) => count > 0)
-      .map(([kind, count]) => counted(count, kind))
+      .map(([kind, count]) => `${KINDS[kind] ?? kind.replaceAll('_', ' ')}: ${count}`)
       .join(', '),
   ]);
   const none = `Nothing has been imported from other products into the account ${user}.`;

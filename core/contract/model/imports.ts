@@ -7,10 +7,10 @@ export interface ForeignImport {
   /** Name of the file, folder or server that it was read from. */
   name: string;
   /**
-   * An import that is `undoing`, or `running` after a restart of the server, has to be undone. `checked`: a dry run, which
-   * stored nothing.
+   * An import that is `undoing`, or `running` after a restart of the server, has to be undone. `failed`: what it had
+   * stored was removed. `checked`: a dry run, which stored nothing.
    */
-  state: 'running' | 'done' | 'undoing' | 'undone' | 'checked';
+  state: 'running' | 'done' | 'failed' | 'undoing' | 'undone' | 'checked';
   /** Number of stored items by kind; of a dry run, of those that would be stored. */
   counts: Record<string, number>;
   startedAt: number;

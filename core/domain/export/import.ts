@@ -26,7 +26,7 @@ interface Options {
 export type AccountImport = ReturnType<typeof createAccountImport>;
 
 /** Marks the run that is an archive of Earshot's own. */
-const OWN_FORMAT = 'Earshot';
+export const OWN_FORMAT = 'Earshot';
 
 /**
  * Takes archives of `createAccountExport` into accounts that have nothing yet: all of it or nothing. Rows are written in
@@ -128,7 +128,7 @@ export function createAccountImport({
       const rows = settings?.get(table.name);
       if (rows) await table.write(rows);
     }
-    await end(run, checked ? 'checked' : 'undone', checked ?? {});
+    await end(run, checked ? 'checked' : 'failed', checked ?? {});
   }
 
   /** Removes what a server that was killed has written of an archive. Runs before any request is served. */

@@ -2,6 +2,7 @@ import type { Clock, ForeignImport, ForeignItem, User } from '../../contract/mod
 import type { Storage } from '../../contract/plugin.ts';
 import { AppError } from '../../runtime/errors.ts';
 import type { Conversations } from '../conversations/conversations.ts';
+import { OWN_FORMAT } from '../export/import.ts';
 import { newId } from '../ids.ts';
 import type { Recordings } from '../recordings/recordings.ts';
 import { noteIn } from '../search/embedding.ts';
@@ -101,7 +102,7 @@ export function createForeignImports({
       }
       await update(run, { counts: outcome.counts, state: 'done', endedAt: clock.now() });
     } catch (error) {
-      await undoRun(run);
+      await removeItems(run, 'failed');
       throw error;
     }
     return outcome;
@@ -122,16 +123,11 @@ export function createForeignImports({
         'not_found',
         `There is no import ${id}, or several match: earshot import --user ${user.name} --list shows all`,
       );
-    if (run.format === 'Earshot')
-      throw new AppError(
-        'conflict',
-        `The import ${id} created a whole account: delete the account to undo it`,
-      );
-    if (run.state === 'undone') throw new AppError('conflict', `The import ${id} was undone already`);
-    return undoRun({ userId: user.id, importId: run.id });
+    requireUndoable(run);
+    return removeItems({ userId: user.id, importId: run.id }, 'undone');
   }
 
-  async function undoRun(run: Run): Promise<Record<string, number>> {
+  async function removeItems(run: Run, state: 'undone' | 'failed'): Promise<Record<string, number>> {
     const { userId, importId } = run;
     await update(run, { state: 'undoing' });
     const counts: Record<string, number> = {};
@@ -150,7 +146,7 @@ export function createForeignImports({
       if (items.length < UNDONE_AT_ONCE) break;
     }
     await storage.people.removeUnnamed(userId, people);
-    await update(run, { state: 'undone', endedAt: clock.now() });
+    await update(run, { state, endedAt: clock.now() });
     return counts;
   }
 
@@ -200,6 +196,14 @@ export function createForeignImports({
     /** Newest first. */
     list: (user: User): Promise<ForeignImport[]> => storage.foreignImports.list(user.id, MAX_LISTED),
   };
+}
+
+/** @throws {AppError} `conflict` */
+export function requireUndoable({ id, format, state }: ForeignImport): void {
+  if (format === OWN_FORMAT)
+    throw new AppError('conflict', `The import ${id} created a whole account: delete the account to undo it`);
+  if (state === 'undone') throw new AppError('conflict', `The import ${id} was undone already`);
+  if (state === 'failed') throw new AppError('conflict', `The import ${id} failed, and stored nothing`);
 }
 
 function startOf({ format }: ForeignSource): ForeignOutcome {

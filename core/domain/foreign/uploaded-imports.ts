@@ -5,7 +5,7 @@ import type { ForeignImport, User } from '../../contract/model.ts';
 import { AppError, toAppError } from '../../runtime/errors.ts';
 import type { Log } from '../../runtime/log.ts';
 import { openForeignFiles } from './foreign-files.ts';
-import type { ForeignImports, ForeignOutcome } from './foreign-imports.ts';
+import { type ForeignImports, type ForeignOutcome, requireUndoable } from './foreign-imports.ts';
 
 /** Accounts that import at the same time: each reads in a process of its own. */
 const MAX_RUNNING = 2;
@@ -129,7 +129,7 @@ export function createUploadedImports({
   async function undo(user: User, id: string): Promise<UploadedProgress> {
     const run = (await foreignImports.list(user)).find(each => each.id === id);
     if (!run) throw new AppError('not_found', 'Import not found');
-    if (run.state === 'undone') throw new AppError('conflict', 'The import was undone already');
+    requireUndoable(run);
     return begin(user, 'undo', async () => ({
       ...{ id, format: run.format, known: 0, leftOut: [] },
       counts: await foreignImports.undo(user, id),

@@ -33,7 +33,7 @@ const Import = z
     id: z.string(),
     format: z.string(),
     name: z.string().describe('Name of the file, folder or server'),
-    state: z.enum(['running', 'done', 'undoing', 'undone', 'checked']),
+    state: z.enum(['running', 'done', 'failed', 'undoing', 'undone', 'checked']),
     counts: Counts,
     started_at: z.iso.datetime(),
     ended_at: z.iso.datetime().nullable(),

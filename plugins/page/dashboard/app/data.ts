@@ -485,7 +485,7 @@ export interface ForeignImport {
   id: string;
   format: string;
   name: string;
-  state: 'running' | 'done' | 'undoing' | 'undone' | 'checked';
+  state: 'running' | 'done' | 'failed' | 'undoing' | 'undone' | 'checked';
   counts: Record<string, number>;
   started_at: string;
 }

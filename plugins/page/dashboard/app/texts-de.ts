@@ -164,6 +164,7 @@ export const de: Texts = {
   importStates: {
     running: 'läuft',
     done: 'fertig',
+    failed: 'fehlgeschlagen',
     undoing: 'wird rückgängig gemacht',
     undone: 'rückgängig gemacht',
     checked: 'nur geprüft',

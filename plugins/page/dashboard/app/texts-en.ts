@@ -157,6 +157,7 @@ export const en = {
   importStates: {
     running: 'running',
     done: 'done',
+    failed: 'failed',
     undoing: 'being undone',
     undone: 'undone',
     checked: 'only checked',

@@ -568,6 +568,8 @@ test('A damaged archive is rejected with the position of the damage, and none of
   }
   await rm(file);
   t.is((await t.throwsAsync<AppError>(rest.accountImport.take(user, file)))?.code, 'invalid_request');
+  const runs = await rest.foreignImports.list(user);
+  t.deepEqual([...new Set(runs.map(({ state }) => state))], ['failed']);
 });
 
 test("Photos beyond an account's limit are rejected before anything is written", async t => {
@@ -858,12 +860,12 @@ test('The command line exports and imports, with and without a running server', 
   t.regex(tried.stdout, /^ROWS {2}TABLE\n.*1 +memories\n.*valid.*Nothing was changed/s, tried.stderr);
   t.notRegex(tried.stdout, /^0 /m);
   const trials = await earshot([...at, 'import', '--user', 'eve', '--list'], {});
-  t.regex(trials.stdout, /checked +Earshot +owner\.zip +1 memories\n/, trials.stderr);
+  t.regex(trials.stdout, /checked +Earshot +owner\.zip +memories: 1\n/, trials.stderr);
   await server.app.stop();
   const taken = await command([...at, 'import', file, '--user', 'eve'], {});
   t.regex(taken.stdout, /Everything was imported into the account eve/, taken.stderr);
   const list = await command([...at, 'import', '--user', 'eve', '--list'], {});
-  t.regex(list.stdout, /done +Earshot +owner\.zip +1 memories\n/, list.stderr);
+  t.regex(list.stdout, /done +Earshot +owner\.zip +memories: 1\n/, list.stderr);
   t.regex((await command([...at, 'import', file, '--user', 'eve'], {})).stderr, /not empty/);
   t.regex(
     (await command([...at, 'import', '/nowhere.zip', '--user', 'eve'], {})).stderr,

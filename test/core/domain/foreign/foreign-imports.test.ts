@@ -102,7 +102,7 @@ for (const { name, open } of DATABASES) {
     t.deepEqual((await takeIn(user, file, TAKE)).rows, taken.rows, 'and it can be taken in anew');
   });
 
-  test(`${name}: if storing fails half-way, the import is undone; others can write meanwhile`, async t => {
+  test(`${name}: if storing fails half-way, nothing of the import stays; others can write meanwhile`, async t => {
     const domain = await openDomain(t, open);
     const { storage, foreignImports, users, conversations } = domain;
     const user = await account(domain);
@@ -122,7 +122,9 @@ for (const { name, open } of DATABASES) {
     };
     await t.throwsAsync(foreignImports.take(user, source), { message: 'the disk went away' });
     t.deepEqual(await rowsOf(storage, user.id), before);
-    t.like((await foreignImports.list(user))[0], { state: 'undone', format: 'Omi' });
+    const [run] = await foreignImports.list(user);
+    t.like(run, { state: 'failed', format: 'Omi' });
+    await t.throwsAsync(foreignImports.undo(user, run?.id ?? ''), { message: /failed, and stored nothing/ });
     t.is((await storage.conversations.list(other.id, { limit: 100, offset: 0 })).length, 40);
   });
 }
@@ -323,7 +325,7 @@ test('The command line imports, lists and undoes imports, with a running server 
     taken.stderr,
   );
   const list = await command([...at, '--list'], {});
-  t.regex(list.stdout, /done +Bee +earshot-\w+ +1 conversation, 1 person, 2 memories, 2 tasks/, list.stderr);
+  t.regex(list.stdout, /done +Bee +earshot-\w+ +conversations: 1, people: 1, memories: 2, tasks: 2/, list.stderr);
   const again = await command([...at, folder], {});
   t.regex(again.stdout, /from Bee:\n {2}nothing\nImported before: 5\.\n/, again.stderr);
   t.notRegex(again.stdout, /undo/);

@@ -112,6 +112,19 @@ test('unknown formats, damaged files, and archives of Earshot are rejected by na
   t.deepEqual(await left(rest), []);
 });
 
+test('neither an import that failed nor that of a whole account can be undone', async t => {
+  const { send, storage, user } = await openRest(t);
+  const common = { userId: user.id, name: 'owner.zip', counts: {}, startedAt: 1, endedAt: 2 };
+  await storage.foreignImports.insert({ ...common, id: 'whole', format: 'Earshot', state: 'done' });
+  await storage.foreignImports.insert({ ...common, id: 'broken', format: 'Omi', state: 'failed' });
+  const whole = await send('POST', '/v1/imports/whole/undo');
+  t.is(whole.status, 409);
+  t.regex(whole.body.detail, /delete the account/);
+  const broken = await send('POST', '/v1/imports/broken/undo');
+  t.is(broken.status, 409);
+  t.regex(broken.body.detail, /failed, and stored nothing/);
+});
+
 test('one import per account runs at a time, and two in total', async t => {
   const rest = await openRest(t);
   const tokens = [rest.token];
