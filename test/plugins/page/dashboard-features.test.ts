@@ -658,6 +658,24 @@ testInBrowser('the export of another product is tried, imported and undone', asy
   await finish();
 });
 
+testInBrowser('the import of a whole account is listed without a button that undoes it', async t => {
+  const { writer, close } = openSqlite(join(server.dataDir, 'earshot.db'), storageContext());
+  const { id } = await writer('users').where({ name: 'owner' }).first();
+  const run = { user_id: id, state: 'done', counts: '{}', started_at: 1, ended_at: 2 };
+  await writer('foreign_imports').insert([
+    { ...run, id: 'whole', format: 'Earshot', name: 'owner.zip' },
+    { ...run, id: 'other', format: 'Omi', name: 'omi.zip' },
+  ]);
+  await close();
+  const { page, finish } = await open(t, PHONE, '/settings');
+  await page.getByRole('button', { name: 'Import from another product' }).click();
+  const listed = page.locator('dialog li');
+  await listed.filter({ hasText: 'omi.zip' }).getByRole('button', { name: 'Undo: omi.zip' }).waitFor();
+  await listed.filter({ hasText: 'owner.zip' }).waitFor();
+  t.is(await listed.filter({ hasText: 'owner.zip' }).getByRole('button').count(), 0);
+  await finish();
+});
+
 testInBrowser('a wearable is paired: a key, one command, and a name once it is there', async t => {
   const { page, finish } = await open(t, PHONE, '/connections');
   await page.getByRole('button', { name: 'Pair a wearable' }).click();

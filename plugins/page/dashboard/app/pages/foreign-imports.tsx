@@ -9,6 +9,8 @@ import { t } from '../texts.ts';
 import { usePolling } from './readiness.tsx';
 
 const PATH = '/v1/imports';
+/** Format of an archive of a whole account, which is undone by deleting the account. */
+const OWN_FORMAT = 'Earshot';
 
 export function ForeignImports() {
   const [isOpen, setOpen] = useState(false);
@@ -104,7 +106,7 @@ function ImportsDialog({ onClose }: { onClose: () => void }) {
                     </span>
                   </p>
                   <p>{countsText(each.counts)}</p>
-                  {each.state === 'done' && (
+                  {each.state === 'done' && each.format !== OWN_FORMAT && (
                     <button
                       type="button"
                       class="quiet danger"
