@@ -232,6 +232,21 @@ test('A segment is never longer than 60 seconds', async t => {
   t.true(segments.length < 5);
 });
 
+test('Pieces of the same time join no segment of more than 5,000 characters, which each of them would rewrite', async t => {
+  const { conversations, clock, request, user } = await start(t);
+  const { id } = await conversations.open(request);
+  const zero = clock.now();
+  const words = 'Tea at seven, said Eve. '.repeat(20).trim();
+  for (let call = 0; call < 3; call++)
+    await conversations.append({
+      ...{ userId: user.id, conversationId: id, stream: null, startedAt: zero },
+      pieces: Array.from({ length: 20 }, () => said(zero, words, 1, 2)),
+    });
+  const lengths = (await conversations.segments(user.id, [id])).map(({ text }) => text.length);
+  t.true(Math.max(...lengths) <= 5000, `${lengths}`);
+  t.true(lengths.length < 10, 'and no more segments than that');
+});
+
 test('A piece from before the first sample starts at zero, and one without text is ignored', async t => {
   const { conversations, clock, request, user } = await start(t);
   const { id } = await conversations.open(request);
