@@ -21,7 +21,14 @@ import { settledIn, storeHeardIn } from '../tasks/heard-tasks.ts';
 import { ALL_PHOTOS, createConversationReader } from './conversation-reader.ts';
 import { createConversationSearch } from './conversation-search.ts';
 import { createGrowth, exceedsSize, type Growth, MAX_SIZE, sizeOf, sumOf } from './conversation-size.ts';
-import { correctIn, mergeIn, reprocessNowIn, type SegmentCorrection, splitIn } from './corrections.ts';
+import {
+  correctIn,
+  mergeIn,
+  prepareMergeIn,
+  reprocessNowIn,
+  type SegmentCorrection,
+  splitIn,
+} from './corrections.ts';
 import { type ConversationEdit, editIn, removeIn, writable } from './edits.ts';
 import { type FinalText, replaceTextIn } from './final-text.ts';
 import { folderFor } from './folders.ts';
@@ -366,6 +373,8 @@ export function createConversations({
 
   /** Deletes a conversation permanently, also a running one: later speech opens another. `not_found`, `locked`. */
   async function remove(userId: string, id: string): Promise<void> {
+    await writable(storage, userId, id);
+    await storage.passages.put(userId, id, []); // in the transaction it would block other writers, for seconds
     const files = await storage.transaction('delete conversation', async tx => {
       const photos = isId(id) ? await tx.photos.list(userId, id, ALL_PHOTOS) : [];
       const clips = isId(id) ? await tx.clips.list(userId, id, { since: 0, limit: ALL_CLIPS }) : [];
@@ -421,6 +430,8 @@ export function createConversations({
 
   /** Merges another ended conversation into this one, which is processed again; the other one is removed. */
   async function merge(userId: string, id: string, other: string): Promise<void> {
+    await storage.transaction('prepare merge', tx => prepareMergeIn(tx, { userId, id }, other, clock.now()));
+    await storage.passages.put(userId, other, []);
     await storage.transaction('merge conversations', tx => mergeIn(tx, { userId, id }, other, clock.now()));
     announce({ event: 'conversation.processing', userId, conversationId: id });
     announce({ event: 'conversation.dropped', userId, conversationId: other });

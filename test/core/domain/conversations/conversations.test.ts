@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import type { Piece } from '../../../../core/domain/conversations/conversations.ts';
 import { AppError } from '../../../../core/runtime/errors.ts';
-import { type Domain, openDomain } from '../../../helpers/domain.ts';
+import { completedConversation, type Domain, openDomain } from '../../../helpers/domain.ts';
 
 const TIMEOUT_MS = 120_000;
 
@@ -447,23 +447,10 @@ test('An invalid id is not found, without a database query', async t => {
   t.deepEqual(await conversations.segments(user.id, []), []);
 });
 
-test('a long transcript is indexed while others write', async t => {
+test('a long transcript is indexed, merged and deleted while others write', async t => {
   const { storage, conversations, users } = await openDomain(t);
   const user = await users.add('writer');
-  const segments = Array.from({ length: 40 }, (_, at) => ({
-    text: `${'Tea in the garden. '.repeat(900)}${at === 39 ? 'zebra' : ''}`,
-    start: at,
-    end: at + 1,
-    speaker: 'SPEAKER_00',
-    speakerId: 0,
-    isUser: false,
-    personId: null,
-  }));
   const about = { source: 'omi', deviceId: null, language: 'en', geolocation: null, clientSessionId: null };
-  const { id } = await conversations.importSegments(
-    { userId: user.id, ...about, startedAt: null, finishedAt: null, segments },
-    0,
-  );
   const structured = {
     title: 'Tea',
     overview: '',
@@ -472,14 +459,63 @@ test('a long transcript is indexed while others write', async t => {
     actionItems: [],
     events: [],
   };
-  const found = async () => (await conversations.passages(user.id, 'zebra', 10)).length;
-  let isOver = false;
-  const completing = conversations.complete(user.id, id, structured).then(() => {
-    isOver = true;
-  });
-  let written = 0;
-  for (; !isOver; written++) await storage.users.setMemoryAccess(user.id, written % 2 === 0);
-  await completing;
-  t.true(written > 5, `${written} writes went between`);
-  t.is(await found(), 1);
+  const imported = async (last: string) => {
+    const segments = Array.from({ length: 40 }, (_, at) => ({
+      text: `${'Tea in the garden. '.repeat(900)}${at === 39 ? last : ''}`,
+      start: at,
+      end: at + 1,
+      speaker: 'SPEAKER_00',
+      speakerId: 0,
+      isUser: false,
+      personId: null,
+    }));
+    const request = { userId: user.id, ...about, startedAt: null, finishedAt: null, segments };
+    return (await conversations.importSegments(request, 0)).id;
+  };
+  const found = async (word: string) => (await conversations.passages(user.id, word, 10)).length;
+  /** Writes of others until this work is done. */
+  async function writesDuring(work: Promise<unknown>): Promise<number> {
+    let isOver = false;
+    const over = work.finally(() => {
+      isOver = true;
+    });
+    let written = 0;
+    for (; !isOver; written++) await storage.users.setMemoryAccess(user.id, written % 2 === 0);
+    await over;
+    return written;
+  }
+
+  const [one, other] = [await imported('zebra'), await imported('giraffe')];
+  const indexed = await writesDuring(conversations.complete(user.id, one, structured));
+  t.true(indexed > 5, `${indexed} writes went between`);
+  await conversations.complete(user.id, other, structured);
+  t.is(await found('zebra'), 1);
+
+  const merged = await writesDuring(conversations.merge(user.id, one, other));
+  t.true(merged > 20, `${merged} writes went between`);
+  t.is(await conversations.get(user.id, other), null);
+  t.is(await storage.jobs.nextRunAt(['conversation.reprocess']), null);
+  await conversations.complete(user.id, one, structured);
+  t.is(await found('giraffe'), 1);
+
+  const removed = await writesDuring(conversations.remove(user.id, one));
+  t.true(removed > 40, `${removed} writes went between`);
+  t.is(await found('zebra'), 0);
+});
+
+test('a merge that is refused after its preparation leaves the other conversation to be found by search', async t => {
+  const domain = await openDomain(t);
+  const { storage, conversations, clock, users } = domain;
+  const user = await users.add('writer');
+  const { id } = await completedConversation(domain, user.id, ['the zebra is here']);
+  const { id: other } = await completedConversation(domain, user.id, ['the giraffe is there']);
+  const clear = storage.passages.put;
+  storage.passages.put = async (...args) => {
+    await clear(...args);
+    await storage.conversations.update(user.id, id, { locked: true });
+  };
+  await t.throwsAsync(conversations.merge(user.id, id, other), { code: 'locked' });
+  clock.advance(60_000);
+  const [job] = await storage.jobs.claim(['conversation.reprocess'], clock.now(), 1000, 10);
+  t.deepEqual(job?.payload, { userId: user.id, conversationId: other, notBefore: clock.now() });
 });
