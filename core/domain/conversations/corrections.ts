@@ -8,7 +8,7 @@ import { isId, newId } from '../ids.ts';
 import { moveSourcesIn } from '../memories/heard-memories.ts';
 import { moveProgressIn } from '../tasks/heard-goals.ts';
 import { takeBackHeardIn } from '../tasks/heard-tasks.ts';
-import { exceedsSize, MAX_SIZE, sumOf } from './conversation-size.ts';
+import { exceedsSize, MAX_SIZE } from './conversation-size.ts';
 import { writable } from './edits.ts';
 import {
   enqueueFinish,
@@ -75,7 +75,7 @@ const CLIP_LEAD_MS = 1000;
 const MERGE_WITHIN_MS = 60_000;
 
 /**
- * Checks a merge, and returns how many segments the conversations have together. To be followed by the deletion of the
+ * Checks a merge, and returns how many segments it will move. To be followed by the deletion of the
  * other one's indexed texts, which takes too long for a transaction, and by `mergeIn`. Where that does not come, because
  * the server ends or the merge is refused after all, the other one is processed again, which indexes its texts.
  */
@@ -85,10 +85,11 @@ export async function prepareMergeIn(
   other: string,
   now: number,
 ): Promise<number> {
-  const { into, from, segments } = await mergeableIn(tx, { userId, id }, other);
+  const { into, from, sizes } = await mergeableIn(tx, { userId, id }, other);
   refuseProcessing(into);
   await reprocessIn(tx, from, now + MERGE_WITHIN_MS);
-  return segments;
+  const [own, others] = sizes.map(({ segments }) => segments);
+  return (others ?? 0) + (beginning(from) < beginning(into) ? (own ?? 0) : 0);
 }
 
 async function mergeableIn(tx: Stores, { userId, id }: Named, other: string) {
@@ -97,7 +98,7 @@ async function mergeableIn(tx: Stores, { userId, id }: Named, other: string) {
   const from = await overIn(tx, userId, other);
   const sizes = [await tx.segments.size(userId, id), await tx.segments.size(userId, other)];
   if (exceedsSize(sizes)) throw invalid('with', `Together they would be too large: ${MAX_SIZE}`);
-  return { into, from, segments: sumOf(sizes).segments };
+  return { into, from, sizes };
 }
 
 /**

@@ -519,3 +519,30 @@ test('a merge that is refused after its preparation leaves the other conversatio
   const [job] = await storage.jobs.claim(['conversation.reprocess'], clock.now(), 1000, 10);
   t.deepEqual(job?.payload, { userId: user.id, conversationId: other, notBefore: clock.now() });
 });
+
+test('segments that an account may move by merging and splitting are limited', async t => {
+  const { conversations, clock, users, storage, ...rest } = await openDomain(t);
+  const [user, ben] = [await users.add('anna'), await users.add('ben')];
+  const domain = { conversations, clock, ...rest };
+  const { id, segments } = await completedConversation(domain, user.id, Array(20).fill('tea'));
+  const other = await completedConversation(domain, ben.id, ['one', 'two']);
+  storage.segments.count = async () => 20_001;
+  const split = (at: number) => conversations.split(user.id, id, segments[at]?.id ?? '');
+  const settle = () => storage.conversations.update(user.id, id, { status: 'completed' });
+
+  await split(10);
+  await settle();
+  const error = await t.throwsAsync(split(5), { code: 'rate_limited' });
+  t.like(error, { retryAfter: 1 });
+  const merging = conversations.merge(user.id, id, id);
+  await t.throwsAsync(merging, { code: 'rate_limited' });
+  await conversations.split(ben.id, other.id, other.segments[1]?.id ?? '');
+
+  clock.advance(1000);
+  await split(5); // and so much was moved that the next waits for a minute
+  await settle();
+  clock.advance(59_000);
+  await t.throwsAsync(split(2), { code: 'rate_limited' });
+  clock.advance(1000);
+  await split(2);
+});
