@@ -8,8 +8,6 @@ import { AppError } from '../../runtime/errors.ts';
 const MAX_A_MINUTE = 20_000;
 const PER_MS = MAX_A_MINUTE / 60_000;
 
-export type Moves = ReturnType<typeof createMoves>;
-
 /** Counts the segments that each account moves. What is moved at once may exceed the limit: then the next waits longer. */
 export function createMoves(clock: Pick<Clock, 'now'>) {
   /** What each account may still move; negative: too much was moved. Absent: everything. */
