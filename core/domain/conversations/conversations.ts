@@ -21,7 +21,14 @@ import { settledIn, storeHeardIn } from '../tasks/heard-tasks.ts';
 import { ALL_PHOTOS, createConversationReader } from './conversation-reader.ts';
 import { createConversationSearch } from './conversation-search.ts';
 import { createGrowth, exceedsSize, type Growth, MAX_SIZE, sizeOf, sumOf } from './conversation-size.ts';
-import { correctIn, mergeIn, reprocessNowIn, type SegmentCorrection, splitIn } from './corrections.ts';
+import {
+  correctIn,
+  mergeIn,
+  prepareMergeIn,
+  reprocessNowIn,
+  type SegmentCorrection,
+  splitIn,
+} from './corrections.ts';
 import { type ConversationEdit, editIn, removeIn, writable } from './edits.ts';
 import { type FinalText, replaceTextIn } from './final-text.ts';
 import { folderFor } from './folders.ts';
@@ -37,6 +44,7 @@ import {
   reprocessIn,
   silenceEnd,
 } from './lifecycle.ts';
+import { createMoves } from './moves.ts';
 import { addPieces, type Piece } from './segments.ts';
 import { SOURCES } from './sources.ts';
 import { assignSpeakerIn, nameVoicesIn, type SpeakerAssignment } from './speakers.ts';
@@ -102,6 +110,7 @@ export function createConversations({
   removeFiles?: (userId: string, ids: { photos: string[]; clips: string[] }) => Promise<void>;
 }) {
   const growth = createGrowth();
+  const moves = createMoves(clock);
   const reader = createConversationReader({ storage });
 
   /**
@@ -366,6 +375,8 @@ export function createConversations({
 
   /** Deletes a conversation permanently, also a running one: later speech opens another. `not_found`, `locked`. */
   async function remove(userId: string, id: string): Promise<void> {
+    await writable(storage, userId, id);
+    await storage.passages.put(userId, id, []); // in the transaction it would block other writers, for seconds
     const files = await storage.transaction('delete conversation', async tx => {
       const photos = isId(id) ? await tx.photos.list(userId, id, ALL_PHOTOS) : [];
       const clips = isId(id) ? await tx.clips.list(userId, id, { since: 0, limit: ALL_CLIPS }) : [];
@@ -419,15 +430,25 @@ export function createConversations({
     events.emit('segments', { userId, conversationId, segments, isReplaced: true });
   }
 
-  /** Merges another ended conversation into this one, which is processed again; the other one is removed. */
+  /**
+   * Merges another ended conversation into this one, which is processed again; the other one is removed. `rate_limited`.
+   */
   async function merge(userId: string, id: string, other: string): Promise<void> {
+    moves.check(userId);
+    const moved = await storage.transaction('prepare merge', tx =>
+      prepareMergeIn(tx, { userId, id }, other, clock.now()),
+    );
+    moves.charge(userId, moved);
+    await storage.passages.put(userId, other, []);
     await storage.transaction('merge conversations', tx => mergeIn(tx, { userId, id }, other, clock.now()));
     announce({ event: 'conversation.processing', userId, conversationId: id });
     announce({ event: 'conversation.dropped', userId, conversationId: other });
   }
 
-  /** Splits a conversation at this segment and returns the new one; both are processed again. */
+  /** Splits a conversation at this segment and returns the new one; both are processed again. `rate_limited`. */
   async function split(userId: string, id: string, segmentId: string): Promise<Conversation> {
+    moves.check(userId);
+    moves.charge(userId, isId(id) ? await storage.segments.count(userId, id) : 0);
     const part = await storage.transaction('split conversation', tx =>
       splitIn(tx, { userId, id }, segmentId, clock.now()),
     );

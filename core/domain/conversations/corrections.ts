@@ -10,7 +10,14 @@ import { moveProgressIn } from '../tasks/heard-goals.ts';
 import { takeBackHeardIn } from '../tasks/heard-tasks.ts';
 import { exceedsSize, MAX_SIZE } from './conversation-size.ts';
 import { writable } from './edits.ts';
-import { enqueueFinish, NO_STRUCTURE, reopenIn, reprocessIn } from './lifecycle.ts';
+import {
+  enqueueFinish,
+  NO_STRUCTURE,
+  REPROCESS_JOB,
+  refuseProcessing,
+  reopenIn,
+  reprocessIn,
+} from './lifecycle.ts';
 
 /** Delay from the last correction of a transcript to its processing: people correct several lines in a row. */
 const REPROCESS_AFTER_MS = 10_000;
@@ -64,16 +71,42 @@ function isOther(before: Segment, after: Segment): boolean {
 /** A clip begins before its first word, by what the gate keeps of the silence. */
 const CLIP_LEAD_MS = 1000;
 
+/** Time for a merge after its preparation. */
+const MERGE_WITHIN_MS = 60_000;
+
 /**
- * Merges two conversations: transcript, streams and action items of the other one move to this one, each at its time,
- * and the other one is removed. `not_found`, `locked`, `conflict` while one of them is running.
+ * Checks a merge, and returns how many segments it will move. To be followed by the deletion of the
+ * other one's indexed texts, which takes too long for a transaction, and by `mergeIn`. Where that does not come, because
+ * the server ends or the merge is refused after all, the other one is processed again, which indexes its texts.
  */
-export async function mergeIn(tx: Stores, { userId, id }: Named, other: string, now: number): Promise<void> {
+export async function prepareMergeIn(
+  tx: Stores,
+  { userId, id }: Named,
+  other: string,
+  now: number,
+): Promise<number> {
+  const { into, from, sizes } = await mergeableIn(tx, { userId, id }, other);
+  refuseProcessing(into);
+  await reprocessIn(tx, from, now + MERGE_WITHIN_MS);
+  const [own, others] = sizes.map(({ segments }) => segments);
+  return (others ?? 0) + (beginning(from) < beginning(into) ? (own ?? 0) : 0);
+}
+
+async function mergeableIn(tx: Stores, { userId, id }: Named, other: string) {
   if (id === other) throw invalid('with', 'Input should be another conversation');
   const into = await overIn(tx, userId, id);
   const from = await overIn(tx, userId, other);
   const sizes = [await tx.segments.size(userId, id), await tx.segments.size(userId, other)];
   if (exceedsSize(sizes)) throw invalid('with', `Together they would be too large: ${MAX_SIZE}`);
+  return { into, from, sizes };
+}
+
+/**
+ * Merges two conversations: transcript, streams and action items of the other one move to this one, each at its time,
+ * and the other one is removed. `not_found`, `locked`, `conflict` while one of them is running.
+ */
+export async function mergeIn(tx: Stores, { userId, id }: Named, other: string, now: number): Promise<void> {
+  const { into, from } = await mergeableIn(tx, { userId, id }, other);
   const startedAt = Math.min(beginning(into), beginning(from));
   for (const each of [into, from]) {
     const seconds = (beginning(each) - startedAt) / 1000;
@@ -88,6 +121,7 @@ export async function mergeIn(tx: Stores, { userId, id }: Named, other: string, 
   const memories = [...(into.structured.memories ?? []), ...(await moveSourcesIn(tx, from, async () => id))];
   await moveProgressIn(tx, from, async () => id);
   await tx.conversations.remove(userId, other);
+  await tx.jobs.cancel(REPROCESS_JOB, other);
   const patch = {
     structured: { ...into.structured, memories: [...new Set(memories)] },
     startedAt,

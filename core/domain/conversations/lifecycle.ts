@@ -159,10 +159,8 @@ export function endOfSpeech(conversation: Conversation | null, last: Segment | n
 
 /** Makes an ended conversation accept late additions, and be processed again. */
 export async function reopenIn(tx: Stores, conversation: Conversation, now: number): Promise<void> {
-  const { userId, id, status } = conversation;
-  // The pipeline may have read the transcript already, and would miss the additions.
-  if (status === 'processing')
-    throw new AppError('unavailable', 'The conversation is being processed; try again when that is done');
+  const { userId, id } = conversation;
+  refuseProcessing(conversation);
   const patch = {
     status: 'processing',
     finishedAt: null,
@@ -171,6 +169,12 @@ export async function reopenIn(tx: Stores, conversation: Conversation, now: numb
   await tx.conversations.update(userId, id, patch);
   await tx.jobs.cancel(REPROCESS_JOB, id);
   await enqueueFinish(tx, conversation, now);
+}
+
+/** The pipeline may have read the transcript already, and would miss additions. */
+export function refuseProcessing({ status }: Pick<Conversation, 'status'>): void {
+  if (status === 'processing')
+    throw new AppError('unavailable', 'The conversation is being processed; try again when that is done');
 }
 
 /** Whether the pipeline, not the owner, discarded it: see `Conversations.discard`. */

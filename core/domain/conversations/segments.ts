@@ -7,6 +7,11 @@ import type { VoiceUpdate } from '../speech/voices.ts';
 const MAX_PAUSE_S = 3;
 /** Maximum length of a segment in seconds. */
 const MAX_SEGMENT_S = 60;
+/**
+ * Maximum characters of a segment that pieces are joined to, several times what can be said in its time: each piece
+ * that joins rewrites the whole text, and suggested pieces may all have the same time.
+ */
+const MAX_JOINED_CHARS = 5000;
 /** Form of a speaker label, with the speaker's number. */
 export const SPEAKER = /^SPEAKER_(\d{1,9})$/;
 
@@ -45,7 +50,7 @@ interface Place {
 
 /**
  * Joins pieces to segments; returns the new ones and the changed `last`. Consecutive pieces of one speaker less than
- * 3 s apart form one segment of at most 60 s, which keeps its id.
+ * 3 s apart form one segment of at most 60 s and 5,000 characters, which keeps its id.
  */
 export function addPieces(place: Place, pieces: Piece[]): Segment[] {
   const changed = new Map<string, Segment>();
@@ -88,7 +93,8 @@ function joins(last: Segment, next: Segment): boolean {
     (next.personId === null || last.personId === next.personId) &&
     next.start >= last.start &&
     next.start - last.end < MAX_PAUSE_S &&
-    next.end - last.start <= MAX_SEGMENT_S
+    next.end - last.start <= MAX_SEGMENT_S &&
+    last.text.length + next.text.length < MAX_JOINED_CHARS
   );
 }
 

@@ -115,9 +115,17 @@ const MAX_CHUNK_TOKENS = 2000;
 /** Price of bytes, so that few large messages cost as much as many small ones: 5,000 tokens a second are 10 MB. */
 const BYTES_PER_TOKEN = 2048;
 
-/** Charges a connection for every frame and byte, and answers pings. */
+/**
+ * Charges a connection for every frame and byte, and answers pings: of those that arrive together the last one alone,
+ * as the protocol allows, because a chunk of 64 KiB may bring thousands of them.
+ */
 export function chargeFrames(socket: WebSocket, wire: Socket, pace: Pick<Pace, 'spend'>): void {
   let beganAt = 0;
+  let pinged: Buffer | undefined;
+  function answer() {
+    if (socket.bufferedAmount < MAX_UNREAD_PONGS_BYTES) socket.pong(pinged);
+    pinged = undefined;
+  }
   wire.prependListener('data', () => {
     beganAt = performance.now();
   });
@@ -127,7 +135,8 @@ export function chargeFrames(socket: WebSocket, wire: Socket, pace: Pick<Pace, '
   });
   socket.on('ping', data => {
     pace.spend(1);
-    if (socket.bufferedAmount < MAX_UNREAD_PONGS_BYTES) socket.pong(data);
+    if (!pinged) setImmediate(answer);
+    pinged = data;
   });
   socket.on('pong', () => pace.spend(1));
 }

@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import type { Piece } from '../../../../core/domain/conversations/conversations.ts';
 import { AppError } from '../../../../core/runtime/errors.ts';
-import { type Domain, openDomain } from '../../../helpers/domain.ts';
+import { completedConversation, type Domain, openDomain } from '../../../helpers/domain.ts';
 
 const TIMEOUT_MS = 120_000;
 
@@ -232,6 +232,21 @@ test('A segment is never longer than 60 seconds', async t => {
   t.true(segments.length < 5);
 });
 
+test('Pieces of the same time join no segment of more than 5,000 characters, which each of them would rewrite', async t => {
+  const { conversations, clock, request, user } = await start(t);
+  const { id } = await conversations.open(request);
+  const zero = clock.now();
+  const words = 'Tea at seven, said Eve. '.repeat(20).trim();
+  for (let call = 0; call < 3; call++)
+    await conversations.append({
+      ...{ userId: user.id, conversationId: id, stream: null, startedAt: zero },
+      pieces: Array.from({ length: 20 }, () => said(zero, words, 1, 2)),
+    });
+  const lengths = (await conversations.segments(user.id, [id])).map(({ text }) => text.length);
+  t.true(Math.max(...lengths) <= 5000, `${lengths}`);
+  t.true(lengths.length < 10, 'and no more segments than that');
+});
+
 test('A piece from before the first sample starts at zero, and one without text is ignored', async t => {
   const { conversations, clock, request, user } = await start(t);
   const { id } = await conversations.open(request);
@@ -432,23 +447,10 @@ test('An invalid id is not found, without a database query', async t => {
   t.deepEqual(await conversations.segments(user.id, []), []);
 });
 
-test('a long transcript is indexed while others write', async t => {
+test('a long transcript is indexed, merged and deleted while others write', async t => {
   const { storage, conversations, users } = await openDomain(t);
   const user = await users.add('writer');
-  const segments = Array.from({ length: 40 }, (_, at) => ({
-    text: `${'Tea in the garden. '.repeat(900)}${at === 39 ? 'zebra' : ''}`,
-    start: at,
-    end: at + 1,
-    speaker: 'SPEAKER_00',
-    speakerId: 0,
-    isUser: false,
-    personId: null,
-  }));
   const about = { source: 'omi', deviceId: null, language: 'en', geolocation: null, clientSessionId: null };
-  const { id } = await conversations.importSegments(
-    { userId: user.id, ...about, startedAt: null, finishedAt: null, segments },
-    0,
-  );
   const structured = {
     title: 'Tea',
     overview: '',
@@ -457,14 +459,90 @@ test('a long transcript is indexed while others write', async t => {
     actionItems: [],
     events: [],
   };
-  const found = async () => (await conversations.passages(user.id, 'zebra', 10)).length;
-  let isOver = false;
-  const completing = conversations.complete(user.id, id, structured).then(() => {
-    isOver = true;
-  });
-  let written = 0;
-  for (; !isOver; written++) await storage.users.setMemoryAccess(user.id, written % 2 === 0);
-  await completing;
-  t.true(written > 5, `${written} writes went between`);
-  t.is(await found(), 1);
+  const imported = async (last: string) => {
+    const segments = Array.from({ length: 40 }, (_, at) => ({
+      text: `${'Tea in the garden. '.repeat(900)}${at === 39 ? last : ''}`,
+      start: at,
+      end: at + 1,
+      speaker: 'SPEAKER_00',
+      speakerId: 0,
+      isUser: false,
+      personId: null,
+    }));
+    const request = { userId: user.id, ...about, startedAt: null, finishedAt: null, segments };
+    return (await conversations.importSegments(request, 0)).id;
+  };
+  const found = async (word: string) => (await conversations.passages(user.id, word, 10)).length;
+  /** Writes of others until this work is done. */
+  async function writesDuring(work: Promise<unknown>): Promise<number> {
+    let isOver = false;
+    const over = work.finally(() => {
+      isOver = true;
+    });
+    let written = 0;
+    for (; !isOver; written++) await storage.users.setMemoryAccess(user.id, written % 2 === 0);
+    await over;
+    return written;
+  }
+
+  const [one, other] = [await imported('zebra'), await imported('giraffe')];
+  const indexed = await writesDuring(conversations.complete(user.id, one, structured));
+  t.true(indexed > 5, `${indexed} writes went between`);
+  await conversations.complete(user.id, other, structured);
+  t.is(await found('zebra'), 1);
+
+  const merged = await writesDuring(conversations.merge(user.id, one, other));
+  t.true(merged > 20, `${merged} writes went between`);
+  t.is(await conversations.get(user.id, other), null);
+  t.is(await storage.jobs.nextRunAt(['conversation.reprocess']), null);
+  await conversations.complete(user.id, one, structured);
+  t.is(await found('giraffe'), 1);
+
+  const removed = await writesDuring(conversations.remove(user.id, one));
+  t.true(removed > 40, `${removed} writes went between`);
+  t.is(await found('zebra'), 0);
+});
+
+test('a merge that is refused after its preparation leaves the other conversation to be found by search', async t => {
+  const domain = await openDomain(t);
+  const { storage, conversations, clock, users } = domain;
+  const user = await users.add('writer');
+  const { id } = await completedConversation(domain, user.id, ['the zebra is here']);
+  const { id: other } = await completedConversation(domain, user.id, ['the giraffe is there']);
+  const clear = storage.passages.put;
+  storage.passages.put = async (...args) => {
+    await clear(...args);
+    await storage.conversations.update(user.id, id, { locked: true });
+  };
+  await t.throwsAsync(conversations.merge(user.id, id, other), { code: 'locked' });
+  clock.advance(60_000);
+  const [job] = await storage.jobs.claim(['conversation.reprocess'], clock.now(), 1000, 10);
+  t.deepEqual(job?.payload, { userId: user.id, conversationId: other, notBefore: clock.now() });
+});
+
+test('segments that an account may move by merging and splitting are limited', async t => {
+  const { conversations, clock, users, storage, ...rest } = await openDomain(t);
+  const [user, ben] = [await users.add('anna'), await users.add('ben')];
+  const domain = { conversations, clock, ...rest };
+  const { id, segments } = await completedConversation(domain, user.id, Array(20).fill('tea'));
+  const other = await completedConversation(domain, ben.id, ['one', 'two']);
+  storage.segments.count = async () => 20_001;
+  const split = (at: number) => conversations.split(user.id, id, segments[at]?.id ?? '');
+  const settle = () => storage.conversations.update(user.id, id, { status: 'completed' });
+
+  await split(10);
+  await settle();
+  const error = await t.throwsAsync(split(5), { code: 'rate_limited' });
+  t.like(error, { retryAfter: 1 });
+  const merging = conversations.merge(user.id, id, id);
+  await t.throwsAsync(merging, { code: 'rate_limited' });
+  await conversations.split(ben.id, other.id, other.segments[1]?.id ?? '');
+
+  clock.advance(1000);
+  await split(5); // and so much was moved that the next waits for a minute
+  await settle();
+  clock.advance(59_000);
+  await t.throwsAsync(split(2), { code: 'rate_limited' });
+  clock.advance(1000);
+  await split(2);
 });

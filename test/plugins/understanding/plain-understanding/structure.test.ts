@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { CATEGORY_EMOJI, isCategory } from '../../../../core/domain/conversations/categories.ts';
+import { divided } from '../../../../plugins/understanding/plain-understanding/long-segments.ts';
 import { memoriesOf } from '../../../../plugins/understanding/plain-understanding/memories.ts';
 import { Pacer } from '../../../../plugins/understanding/plain-understanding/pacer.ts';
 import { structure as paced } from '../../../../plugins/understanding/plain-understanding/structure.ts';
@@ -230,6 +231,30 @@ test('Other work gets a turn of the event loop within every segment of a long co
   t.true(ofStructure >= segments.length, `title and overview: ${ofStructure}`);
   t.true(ofMemories >= segments.length, `memories: ${ofMemories}`);
   t.true(ofAnInstant < 10, `without any time spent: ${ofAnInstant}`);
+});
+
+test('A long segment is divided at its sentences, else between words, else anywhere', t => {
+  const said = (text: string) => ({
+    ...{ id: 'a', text, speaker: 'Ada', isUser: true, isMarked: false, startAt: 0, endAt: 4000 },
+  });
+  const textsOf = (text: string) => divided([said(text)]).map(piece => piece.text);
+  const short = said('Tea at seven, said Eve. '.repeat(60).trim());
+  t.deepEqual(divided([short]), [short]);
+  for (const [text, end] of [
+    ['Tea at seven, said Eve. '.repeat(800), /Eve\.$/],
+    ['tea at seven said eve '.repeat(800), /(tea|at|seven|said|eve)$/],
+    ['['.repeat(20_000), /\[$/],
+    ['👋'.repeat(5000), /👋$/u],
+  ] as const) {
+    const pieces = textsOf(text);
+    const squeezed = (all: string) => all.replaceAll(' ', '');
+    t.is(squeezed(pieces.join('')), squeezed(text));
+    for (const piece of pieces) {
+      t.true([...piece].length <= 1510, `${piece.length} characters`);
+      t.regex(piece.trimEnd(), end);
+    }
+    t.true(pieces.length < 20);
+  }
 });
 
 test('A title that needs the sentences before it gives way to the first appointment and task', t => {
