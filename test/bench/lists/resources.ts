@@ -63,6 +63,7 @@ const MEMORIES: Resource = {
     reviewed: Boolean(row.reviewed),
     user_review: Boolean(row.user_review),
     edited: Boolean(row.edited),
+    said_in: null,
   }),
   draft: { content: 'Drinks tea without milk', category: 'lifestyle', visibility: 'private', tags: ['tea'] },
   toRow: ({ content, category, visibility, tags }, userId) => ({
@@ -89,6 +90,7 @@ const ACTION_ITEMS: Resource = {
     due_at: row.due_at == null ? null : iso(row.due_at),
     completed_at: row.completed_at == null ? null : iso(row.completed_at),
     conversation_id: row.conversation_id,
+    segment_id: null,
   }),
   draft: { description: 'Send the photos to Eve' },
   toRow: ({ description }, userId) => ({
