@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../contract/model.ts';
 import { AppError } from '../runtime/errors.ts';
+import { createValueCounter } from '../runtime/json-values.ts';
 import { othersTurn } from '../runtime/pace.ts';
 import type { Share } from './body-memory.ts';
-import { createValueCounter } from './json-values.ts';
 
 export const MAX_BODY_BYTES = 1024 * 1024;
 /**

@@ -147,7 +147,7 @@ async function measure(bench: Bench, attack: Attack, round: Round): Promise<Seen
   const undo: (() => void | Promise<void>)[] = [];
   const own: Bench = { ...bench, teardown: step => void undo.push(step) };
   try {
-    const subject = await startSubject(own, attack);
+    const subject = await startSubject(own, attack, kind);
     await attack.prepare?.(subject.target, { kind, quick: bench.quick });
     return await observe(own, subject, { name: attack.name, kind, target: subject.target }, round);
   } finally {
@@ -199,8 +199,8 @@ function watchMemory(pid: number): { end(): number } {
   };
 }
 
-async function startSubject(bench: Bench, { config = {} }: Attack): Promise<Subject> {
-  const settings = { stt: ['prompt'], plugins: { prompt: { use: PROMPT } }, ...config };
+async function startSubject(bench: Bench, attack: Attack, kind: Kind): Promise<Subject> {
+  const settings = { stt: ['prompt'], plugins: { prompt: { use: PROMPT } }, ...attack.config?.(kind) };
   const core = await coreProcess(bench, settings, () => [
     ...launcherOf('subject'),
     ...['env', `NODE_OPTIONS=--max-old-space-size=${HEAP_MB}`],

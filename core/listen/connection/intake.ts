@@ -1,5 +1,6 @@
 import type { Clock } from '../../contract/model.ts';
 import { AppError } from '../../runtime/errors.ts';
+import { createValueCounter } from '../../runtime/json-values.ts';
 import type { Channels } from '../channel/channels.ts';
 import type { Suggested, Suggestions } from '../channel/suggestions.ts';
 import { CLOSE, ClientMessage, KEEP_ALIVE_BYTES, MAX_SUGGESTED } from '../protocol.ts';
@@ -199,7 +200,15 @@ export function inputOf(message: Message | 'quiet'): Input {
   return bytes.length > KEEP_ALIVE_BYTES ? { type: 'audio', bytes } : { type: 'keep_alive' };
 }
 
+/**
+ * Values of a text message, counted before it is parsed: 1 MiB of empty objects takes more than 30 ms. The largest
+ * sensible message has 500 segments of a dozen properties.
+ */
+const MAX_VALUES = 16_384;
+
 function parseText(bytes: Buffer): Input {
+  if (createValueCounter()(bytes) > MAX_VALUES)
+    return { type: 'invalid', reason: `A message has at most ${MAX_VALUES} values` };
   const json = parseJson(bytes);
   if (json === undefined) return { type: 'invalid', reason: 'This is not JSON' };
   const type = typeOf(json);
@@ -227,7 +236,7 @@ function typeOf(json: unknown): string | null {
   return typeof json.type === 'string' ? json.type : null;
 }
 
-/** Checked before the schema, which would look at each of them: 1 MiB of braces holds 350,000. */
+/** Checked before the schema, which would look at each of them. */
 function hasTooMany(json: unknown): boolean {
   const segments = typeof json === 'object' && json !== null && 'segments' in json ? json.segments : null;
   return Array.isArray(segments) && segments.length > MAX_SUGGESTED;

@@ -24,7 +24,7 @@ export interface Attack {
   name: string;
   title: string;
   /** Settings of the server in addition to the defaults. */
-  config?: Record<string, unknown>;
+  config?(kind: Kind): Record<string, unknown>;
   /** Stores the required data before the measurement; less of it in the quick form. */
   prepare?(target: Target, run: { kind: Kind; quick: boolean }): Promise<void>;
   /** Attacks until the process ends. Handles and counts errors of its connections. */

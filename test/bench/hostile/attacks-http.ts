@@ -94,7 +94,7 @@ export const HTTP_ATTACKS: Attack[] = [
   {
     name: 'transcripts',
     title: 'ten requests at once, without end, for 1000 conversations with all of their transcripts, 94 MB',
-    config: { rateLimits: { transcript: 60_000 } },
+    config: () => ({ rateLimits: { transcript: 60_000 } }),
     prepare: (target, { quick }) =>
       store(target, { conversations: quick ? 50 : 1000, segments: 100, textChars: 800 }),
     attack: (target, count) => readOn(target, 'limit=1000', count),

@@ -80,7 +80,7 @@ export const LISTEN_ATTACKS: Attack[] = [
     name: 'disk',
     title:
       'ten connections whose sound comes 100 times as fast as it is spoken, until the disk space of their account is full',
-    config: { listen: { spool: { maxBytesPerUser: 64 * MiB } } },
+    config: kind => (kind === 'attack' ? { listen: { spool: { maxBytesPerUser: 64 * MiB } } } : {}),
     attack: (target, count) => hold(target, 10, count, LISTEN, deviceOf, catchUp(FLOOD_SPEED)),
     honest: (target, count) => hold(target, 10, count, LISTEN, deviceOf, catchUp(FLOOD_SPEED)),
   },

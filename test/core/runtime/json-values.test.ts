@@ -1,5 +1,5 @@
 import test from 'ava';
-import { createValueCounter } from '../../../core/http/json-values.ts';
+import { createValueCounter } from '../../../core/runtime/json-values.ts';
 
 /** The same count, by walking through the parsed value. */
 function expected(json: string): number {
