@@ -1,5 +1,6 @@
-import { globSync, readFileSync } from 'node:fs';
-import { relative } from 'node:path';
+import { globSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { offerPostgres } from './test/helpers/postgres-server.ts';
 
@@ -36,6 +37,10 @@ const rank = file => {
   return LONG.length + (onPostgres.has(relative(process.cwd(), file)) ? 0 : 1);
 };
 
+/** File of a migrated database for all test files of this run, made by the first that needs it. */
+const migrated = join(tmpdir(), `earshot-pattern-${process.pid}.db`);
+process.once('exit', () => rmSync(migrated, { force: true }));
+
 export default {
   extensions: ['ts'],
   files: ['test/**/*.test.ts'],
@@ -56,5 +61,6 @@ export default {
   environmentVariables: {
     NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/earshot', import.meta.url)),
     EARSHOT_TEST_POSTGRES: await offerPostgres(),
+    EARSHOT_TEST_SQLITE: migrated,
   },
 };

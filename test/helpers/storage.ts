@@ -1,5 +1,5 @@
-import { rmSync } from 'node:fs';
-import { copyFile, mkdtemp, rm } from 'node:fs/promises';
+import { existsSync, rmSync } from 'node:fs';
+import { copyFile, mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -51,14 +51,19 @@ export async function openStorage(
 /** A migrated file to copy from: migrating each one would take half the time of many tests. */
 let pattern: Promise<string> | undefined;
 
+/** The file is shared by all processes of this run of AVA; the first that needs it makes it. */
 async function makePattern(): Promise<string> {
+  const shared = process.env.EARSHOT_TEST_SQLITE;
+  if (shared && existsSync(shared)) return shared;
   const directory = await mkdtemp(join(tmpdir(), 'earshot-pattern-'));
   process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
   const file = join(directory, 'earshot.db');
   const { storage, close } = await openStorage(file);
   await storage.migrate();
   await close();
-  return file;
+  if (!shared) return file;
+  await rename(file, shared); // whole at once, for others that look
+  return shared;
 }
 
 /** Creates a database file that is migrated and empty. */

@@ -8,6 +8,7 @@ import { type Trend, trendOf } from '../bench/trend.ts';
 import { type CoreProcess, coreProcess } from '../helpers/core-process.ts';
 import { CODE_MS, FRAME_MS as FRAME_MS_OF_CODE, PAUSE, type Run, runsIn, textOf } from './code.ts';
 import { HELD } from './days/core-held.ts';
+import { FAULTS } from './days/faults.ts';
 import type {
   DayReport,
   SimulationCommand,
@@ -24,6 +25,8 @@ export interface DaysPlan {
   hours: number;
   /** Simulated time between two faults. */
   everyMs: number;
+  /** Names of the faults to inject; all of them if absent. */
+  faults?: readonly string[];
   /** Duration of a long outage of core. */
   awayMs: number;
   /** Maximum multiple of real time. */
@@ -127,6 +130,7 @@ async function live(stage: Stage, core: CoreProcess, plan: DaysPlan & { dir: str
     core: core.url.replace('http', 'ws'),
     key: core.key,
     restartShare: RESTART_SHARE,
+    faults: Object.keys(FAULTS),
     ...plan,
   };
   const samples: Sample[] = [];

@@ -127,6 +127,7 @@ test('the server logs to the file to its last line, also if it cannot start', as
       cwd: dir,
       env: {
         PATH: process.env.PATH,
+        NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
         ...{ EARSHOT_PORT: '0', EARSHOT_STT: '[]', EARSHOT_LOG__FILE: 'logs/earshot.log' },
         ...env,
       },

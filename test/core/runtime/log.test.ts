@@ -26,7 +26,12 @@ const METRICS_TOKEN = 'metrics-token-of-this-test';
 /** A process whose whole output is recorded. */
 function run(t: ExecutionContext, args: string[], env: Record<string, string>) {
   const child = spawn(process.execPath, args, {
-    env: { PATH: process.env.PATH, EARSHOT_LOG__LEVEL: 'trace', EARSHOT_LOG__FORMAT: 'json', ...env },
+    env: {
+      PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+      ...{ EARSHOT_LOG__LEVEL: 'trace', EARSHOT_LOG__FORMAT: 'json' },
+      ...env,
+    },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   t.teardown(() => child.kill('SIGKILL'));

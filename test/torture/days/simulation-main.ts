@@ -24,6 +24,8 @@ export interface SimulationPlan {
   restartShare: number;
   /** Simulated time between two faults. */
   everyMs: number;
+  /** Names of the faults to inject. */
+  faults: readonly string[];
   seed: number;
   speed: number;
 }
@@ -90,7 +92,7 @@ const context: FaultContext = {
 /** Each once, in random order, and again. */
 function pick(): string {
   if (waiting.length === 0)
-    waiting = Object.keys(FAULTS)
+    waiting = plan.faults
       .map(name => ({ name, at: dice.next() }))
       .sort((a, b) => a.at - b.at)
       .map(({ name }) => name);
@@ -124,7 +126,7 @@ await time.pass(() => {
   if (elapsed() >= sampleAtMs) sample();
   if (elapsed() >= faultAtMs && !happening) begin(pick());
   if (isEnough) return !happening;
-  return elapsed() >= totalMs && !happening && Object.keys(FAULTS).every(name => name in faults);
+  return elapsed() >= totalMs && !happening && plan.faults.every(name => name in faults);
 });
 simulation.switchOff();
 const endedAt = elapsed();
