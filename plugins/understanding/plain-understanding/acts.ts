@@ -334,9 +334,12 @@ function finiteAt(
     const isFuture = token.bare.endsWith('e');
     if (token.word.endsWith('ó')) return null; // "llevó"
     if (!verb || (isFuture && !token.word.endsWith('é'))) return null;
-    const hasClitic = isClitic(tokens, index, words);
+    const hasClitic =
+      isClitic(tokens, index, words) || (kind === 'present' && isCliticBefore(tokens, index, words));
     if ((verb.isNounToo || words.determiners.has(before)) && !hasClitic) return null;
-    return finite(kind, tokens, hasClitic ? index - 1 : index, index, verb, words);
+    let first = hasClitic ? index - 1 : index;
+    if (hasClitic && isCliticBefore(tokens, first, words)) first--; // "te la mando"
+    return finite(kind, tokens, first, index, verb, words);
   }
   const isVerbFirst = words.isVerbLast && forms.has(token.bare) && subject.has(tokens[index + 1]?.word ?? '');
   if (isVerbFirst) return split(kind, tokens, index, index, 2, forms, words);
@@ -357,6 +360,12 @@ const SUBORDINATE = new Set(
     ' ',
   ),
 );
+
+/** "Os la paso": no noun in "-o" follows these. */
+function isCliticBefore(tokens: readonly Token[], index: number, { clitics }: Words): boolean {
+  const before = tokens[index - 1];
+  return before?.stop === '' && clitics.has(before.word) && before.word !== 'yo';
+}
 
 /**
  * "La cambio mañana", but not "la compra": only at the beginning of a clause, and without words that would
@@ -440,7 +449,8 @@ function finite(
   verb: Verb,
   words: Words,
 ): Act {
-  return actOf(kind, index, at, withMessage(tokens, endOf(tokens, at + 1, words), verb), verb, at, null);
+  const end = tokens[at]?.stop === '' ? endOf(tokens, at + 1, words) : at + 1; // "la cambio, hoy no"
+  return actOf(kind, index, at, withMessage(tokens, end, verb), verb, at, null);
 }
 
 /** A separable verb whose second part stands at the end of the clause: "ruf … an". */

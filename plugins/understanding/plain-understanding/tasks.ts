@@ -863,7 +863,7 @@ function isNoPlan({ tokens, language }: Line, { kind, index, from, to, verbAt, p
     [1, 2].some(back => tokens[index - back]?.word === 'no' && isUnbroken(tokens, index - back, index))
   )
     return true;
-  if (kind === 'present' && isHabit(tokens, from, to + 3, language)) return true;
+  if (kind === 'present' && isHabit(tokens, from, unbrokenEnd(tokens, to, 3), language)) return true;
   const begin = kind === 'present' ? prefieldFrom : from;
   for (let at = begin; at < to; at++) {
     if (words.negations.has(tokens[at]?.word ?? '') && !isContrast(tokens, at)) return true;
@@ -912,6 +912,13 @@ function isFormOf(form: string, infinitive: string): boolean {
   return infinitive.length >= MIN_STEM + 1 && form.startsWith(stem);
 }
 const MIN_STEM = 4;
+
+/** At most this many words further, but not beyond a comma. */
+function unbrokenEnd(tokens: readonly Token[], from: number, words: number): number {
+  let to = from;
+  while (to < from + words && tokens[to - 1]?.stop === '') to++;
+  return to;
+}
 
 function isUnbroken(tokens: readonly Token[], from: number, to: number): boolean {
   return tokens.slice(from, to).every(({ stop }) => stop === '');

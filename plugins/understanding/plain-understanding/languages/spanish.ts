@@ -416,7 +416,7 @@ export const spanish: Language = {
     clauseStarts:
       phrases(`porque|pero|si|sino|pues|entonces|y yo|y tú|y él|y ella|y si|y no|y luego|y me|y te|y la|y el|y los|y lo|y así|y que|y a|
       cuando|donde|aunque|vale|gracias|adiós|que|yo|tú|él|ella|es|son|está|no|sí|o si|así que|a ver|bueno|claro|oye|mira|ya|hasta luego|quién|
-      cuál|cómo|puedes|tienes|tiene|hay|y acuérdate|y recuerda|y trae|y compra|y llama|y tráeme|eso|y voy|y tengo`),
+      cuál|cómo|dime|dígame|puedes|tienes|tiene|hay|y acuérdate|y recuerda|y trae|y compra|y llama|y tráeme|eso|y voy|y tengo`),
     personal: words('le les'),
     pronouns: words(
       'lo la los las le les se eso esto ese esa esos esas todo me te nos os mí ti ello otro otra uno una',
