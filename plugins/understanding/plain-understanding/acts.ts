@@ -249,6 +249,8 @@ function actAt(
         firstVerb(tokens, from, words.firstPerson, words) ??
         (words.gerunds && firstVerb(tokens, from, words.gerunds, words)) ??
         unknownVerb(tokens, from, opened.kind, language, starters));
+    const isPresence = !infinitive || infinitive.verb.isState;
+    if (opened.kind === 'open' && tokens[index]?.word === 'are' && isPresence) return null; // "are you coming?"
     const to =
       words.isVerbLast && infinitive
         ? infinitive.at + 1

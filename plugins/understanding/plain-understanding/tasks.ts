@@ -752,7 +752,7 @@ function isNoting({ tokens, segment }: Line, { index, from, to, verb, prefieldFr
 const NOTED = new Set('aufschreiben notieren vormerken noter apuntar anotar'.split(' '));
 const NOTING = new Set('write put note pop add stick make eintragen'.split(' '));
 const NOTEBOOK =
-  /(?<!\p{L})(?:(?:in|on) (?:my|the|our) (?:phone|diary|calendar|notebook|planner|book)|a note|mir|uns)(?!\p{L})/iu;
+  /(?<!\p{L})(?:(?:in|on) (?:my|the|our) (?:phone|diary|calendar|notebook|planner|book)|a note(?=$| of| that| here| to)|mir|uns)(?!\p{L})/iu;
 
 /** "Come to dinner on Sunday" is an appointment as well. */
 function isInvitation({ verb }: Act): boolean {
