@@ -395,7 +395,7 @@ function lastNoun(
     if ((isNamed || isCounted || isSeveral) && last) {
       const first =
         !isNamed || lead.word === 'her' || lead.word === 'his' || OTHERS.has(lead.word) ? tokens[at] : lead;
-      const beforeLead = tokens[at - 2]?.word ?? '';
+      const beforeLead = tokens[isNamed ? at - 2 : at - 1]?.word ?? '';
       candidates.push({
         text: segment.text
           .slice(first?.start, last.end)

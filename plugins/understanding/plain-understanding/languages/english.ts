@@ -41,6 +41,21 @@ const ACTIONS = `add answer apply arrange ask assemble attach back bake book bor
   distribute notify inform warn thank congratulate negotiate estimate reimburse refund settle service unblock seal sand varnish drill
   saw trim rake weed label laminate photocopy resend
   unsubscribe subscribe enquire inquire dispute nominate donate redeem dispatch nip pop provide upgrade downgrade patch reset restart configure merge deploy test document translate rehearse tune chase grab hoover mop defrost recycle refill reorder unload unpack investigate research`;
+/** Many are nouns as well, so that they count only after "I'll", "can you" and the like. */
+const INFINITIVES = `accept acknowledge adjust advertise alert allocate approve assess assign authorise authorize bandage bin bleach
+  boil bolt brief bump calculate calibrate cater certify chuck claim clarify clip collate combine compare compile
+  complete compose convert coordinate darn debug declare decorate delegate delete detach dig dilute dismantle
+  display ditch divide drain dry dump duplicate enable engrave enter erase escalate evaluate expand explain export
+  extend fasten fax finalise finalize flag flatten flush fold follow format freeze fry gather generate grill
+  handle harvest heat highlight identify implement import include inflate inspect insulate insure introduce
+  itemise jot keep knit knock let locate lodge log loosen lower maintain marinate mash migrate mix mount nail
+  notarise nudge obtain offer oversee peel photograph ping procure promote propose purchase raise rearrange
+  reassign rebook rebuild recharge reconnect recruit redesign redo reduce reheat reinstall relocate remake rename
+  repaint replant reprint research resolve respond restock restore resubmit retrieve revise reword rinse rotate
+  sand scrap scrape screw scrub search secure select separate serve sharpen shorten shred sieve simplify sketch
+  slice slot soak solder solve source specify split sponsor spray stack staple sterilise straighten strip suggest
+  supply supervise tear thaw tighten tow transcribe transplant treat tutor unclog undo unhook uninstall unlock
+  unplug untangle vaccinate vet view warm wax whitewash widen wipe withdraw zip settle`;
 /** Counts as a plan only with a day, a time or an object. */
 const WEAK = 'do study practise practice read learn';
 const STATES = 'be come go have stay sleep eat drink sit leave meet see work';
@@ -70,6 +85,10 @@ function participleOf(verb: string): string {
   return /^[^aeiou]*[aeiou][bdgmnprt]$/.test(verb) ? `${verb}${verb.at(-1)}ed` : `${verb}ed`;
 }
 
+const infinitives = new Map<string, Verb>([
+  ...[...words(INFINITIVES)].map((verb): [string, Verb] => [verb, { infinitive: verb, isWeak: false }]),
+  ...verbs,
+]);
 const presents = new Map([...verbs].map(([form, verb]) => [form, { ...verb, isWeak: true }]));
 
 /** "Making", "running", "sending": with every spelling that rules allow. */
@@ -301,9 +320,9 @@ export const english: Language = {
     firstPerson: presents,
     imperatives: verbs,
     secondPerson: verbs,
-    infinitives: verbs,
+    infinitives,
     gerunds: new Map([
-      ...[...verbs].flatMap(([form, verb]) =>
+      ...[...infinitives].flatMap(([form, verb]) =>
         [...gerundsOf(form), participleOf(form)].map(each => [each, verb] as const),
       ),
       ...IRREGULAR_PARTICIPLES.flatMap(([form, participle]) => {
@@ -396,7 +415,7 @@ export const english: Language = {
     cancels:
       phrases(`never mind|nevermind|forget it|forget about it|forget that|don't bother|no need|scratch that|cross that off|
       not necessary|you don't have to|you don't need to|don't worry about it|no longer needed|strike that|leave it|it's off|on second thoughts|
-      it's sorted|that's sorted|no don't|not here then|then don't`),
+      it's sorted|that's sorted|no don't|not here then|then don't|another day|some other time|not now`),
     negations: words(
       "not never no n't don't won't can't nothing nobody none neither nor cannot isn't doesn't didn't wouldn't",
     ),
