@@ -387,6 +387,7 @@ function finiteAt(
   if (isVerbFirst) return split(kind, tokens, index, index, 2, forms, words);
   if (!subject.has(token.word)) return null;
   if (kind === 'imperative' && SUBORDINATE.has(tokens[index - 1]?.word ?? '')) return null;
+  if (kind === 'imperative' && tokens[index + 2]?.word === token.word) return null; // "they like you. Do you mind?"
   let at = index + 1;
   while (!words.isVerbLast && clitics.has(tokens[at]?.word ?? '') && at < index + 4) at++;
   const verb = forms.get(tokens[at]?.bare ?? '');

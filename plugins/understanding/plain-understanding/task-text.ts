@@ -76,7 +76,8 @@ export function describe(
     const token = tokens[at];
     if (!token || at <= skipped) continue;
     if (dateTokens.has(at) || at === act.particleAt || (finite && at === act.verbAt)) continue;
-    const toYou = isAsked ? null : words.toYou.at(tokens, at, act.to);
+    const isCompound = tokens[at - 1]?.isHyphenated && tokens[at - 1]?.word === 'rendez';
+    const toYou = isAsked || isCompound ? null : words.toYou.at(tokens, at, act.to);
     const toMe = isAsked ? words.toMe.at(tokens, at, act.to) : null;
     const person = toYou ?? toMe;
     const isNearVerb = pieces.length <= 2 || (person?.length ?? 0) > 1;
@@ -159,8 +160,14 @@ export function describe(
   const objects = content.filter(word => word !== verb && !(isTalk && isKnown(word, names)));
   if (text === '' || (objects.length === 0 && !isVague && (isTalk || !isEnough(act, content)))) return null;
   if (isVague && act.verb === null) return null;
-  if (act.verb === null && objects.length < 2) return null;
+  if (act.verb === null && (objects.length < 2 || needsVerb(act, line))) return null;
   return { text, from, isVague: isVague || objects.length === 0 };
+}
+
+/** "You'll want to rest", "me falta el presupuesto": nothing to do. */
+function needsVerb({ kind, from }: Act, { tokens, language: { code } }: Line): boolean {
+  const isForgetting = tokens[from - 1]?.word === 'forget'; // "don't let me forget the car tax"
+  return (code === 'en' || code === 'es') && (kind === 'promise' || kind === 'request') && !isForgetting;
 }
 
 /** "Schick ich dir morgen": what was mentioned last is left out. */
@@ -375,6 +382,8 @@ function lastNoun(
     if (isEmpty && !(token.isHyphenated && !acts.isVerbLast)) return false;
     if (known.has(token.word) || acts.pronouns.has(token.word)) return false;
     if (language.code === 'es' && isSpanishVerb(tokens[at - 1], token)) return false;
+    const isVerb = acts.firstPerson.has(token.bare) && acts.clitics.has(tokens[at - 1]?.word ?? '');
+    if (language.code === 'fr' && isVerb && isSubject(tokens[at - 2])) return false;
     return !acts.isVerbLast || token.text !== token.word || (!isCased && !acts.infinitives.has(token.bare));
   };
   const candidates: { text: string; isObject: boolean }[] = [];
@@ -414,6 +423,11 @@ function lastNoun(
   const object = candidates.findLast(({ isObject: each }) => each)?.text ?? null;
   return needsObject ? object : (object ?? candidates.at(-1)?.text ?? null);
 }
+/** "Je le signe", "vous le retourne": a verb, not a noun with its article. */
+function isSubject(token: Token | undefined): boolean {
+  return token?.stop === '' && /^(?:je|j'|tu|il|elle|on|nous|vous|ne|n'|te|t'|lui)$/.test(token.word);
+}
+
 /** "La necesito", but not "la foto". */
 function isSpanishVerb(lead: Token | undefined, { bare }: Token): boolean {
   return lead?.stop === '' && /^(?:l[ao]s?|les?)$/.test(lead.word) && /o$/.test(bare) && !FEMININE.has(bare);

@@ -63,6 +63,8 @@ interface Found {
   isReferring: boolean;
   /** Whether nothing to do precedes it in its line. */
   isFirst?: boolean;
+  /** Whether its line ends with its sentence. */
+  isLast?: boolean;
 }
 
 /** In the order they were said, each once, without tasks that are already open. */
@@ -396,6 +398,7 @@ class Finder {
       ...{ stems: this.stemsOf(text, line), verb: act.verb?.infinitive ?? null, isVague },
       isReferring: from.length > 0,
       isFirst: line.acts.slice(0, place).every(({ kind }) => kind === 'taking'),
+      isLast: sentenceEnd(line.tokens, act.to - 1) >= line.tokens.length,
     };
   }
 
@@ -601,6 +604,11 @@ class Finder {
     }
   }
 
+  /** Whether nothing else was asked for in the line of this request. */
+  private isOnlyRequest({ lines: [asked], isLast = false }: Found): boolean {
+    return isLast && this.found.filter(({ lines }) => lines[0] === asked).length === 1;
+  }
+
   /** Adds a task; a repetition adds detail to the earlier one. */
   private add(task: Found): void {
     const same = this.found.findIndex(
@@ -608,7 +616,7 @@ class Finder {
         overlap(each.stems, task.stems) >= SAME_TASK ||
         isSameMatter(each, task) ||
         isOfSameThing(each, task) ||
-        isAnswerTo(each, task) ||
+        isAnswerTo(each, task, this.isOnlyRequest(each)) ||
         (task.isVague && each.verb !== null && each.verb === task.verb) ||
         (task.isVague && each.lines.length > 1 && each.lines.at(-1) === task.lines.at(-1)) ||
         (each.verb !== null && each.verb === task.verb && each.lines.some(at => task.lines.includes(at))),
@@ -983,12 +991,17 @@ function isOfSameThing(known: Found, task: Found): boolean {
 }
 
 /** "Can you phone the landlord?" "Yes, I'll call him tomorrow": the request in other words. */
-function isAnswerTo(known: Found, { isFirst, isVague, isReferring, lines, due, stems }: Found): boolean {
+function isAnswerTo(
+  known: Found,
+  { isFirst, isVague, isReferring, lines, due, stems }: Found,
+  isOnlyRequest: boolean,
+): boolean {
   const [asked = 0] = known.lines;
   const isReply = known.lines.length > 1 && known.lines.at(-1) === lines.at(-1);
   const isSameDay = !known.due || !due || known.due.day === due.day;
   // "clear the bench, and flick me a photo": "I'll text it to you" is of the photo
-  const isOfOtherThing = lines.includes(asked) && ![...stems].some(stem => known.stems.has(stem));
+  const isOfOtherThing =
+    !isOnlyRequest && lines.includes(asked) && ![...stems].some(stem => known.stems.has(stem));
   return isReply && isSameDay && isFirst === true && (isVague || (isReferring && !isOfOtherThing));
 }
 

@@ -354,7 +354,7 @@ export const english: Language = {
       we really need to|we really should|we've got to|we must|we're going to|we gotta|we'll have to|we mustn't forget to|we must remember to|we can't forget to|we've got to remember to|
       we should|we promised to|we agreed to|we said we'd|we said we'll|we're supposed to|we're meant to|we could|we were going to|we might want to`),
     requests:
-      phrases(`you'd have to|you'd need to|can you|could you|would you|will you|can you please|could you please|would you please|
+      phrases(`you'd have to|you'd need to|you'll want to|you may want to|you might like to|you ought to|i'd suggest you|i suggest you|i'd recommend you|i recommend you|i'd ask you to|i'd urge you to|can you|could you|would you|will you|can you please|could you please|would you please|
       can you maybe|can you just|could you just|could you maybe|please|you need to|you have to|you must|you should|
       you'll need to|you'll have to|you've got to|you can|i need you to|i want you to|i'd like you to|would you mind|
       you might want to|you better|you'd better|if you could|can you also|could you also|any chance you could|is there any chance you could|
@@ -470,7 +470,7 @@ export const english: Language = {
       words(`think know believe hope guess bet agree love like hate miss wait feel remember understand mean need want see
       hear admit imagine suppose wonder wish enjoy die live kill happen seem keep manage survive regret forget worry care never
       always probably possibly maybe certainly surely simply only even rather sooner hardly eventually definitely presumably
-      continue carry pretend sound start stop appreciate trust recognise recognize notice become stick`),
+      continue carry pretend sound start stop appreciate trust recognise recognize notice become stick fast rest relax`),
     infinitiveEnding: null,
     musts: phrases('needs to|need to|has to|have to|must|should|needs|need|is due|are due'),
     appointments:
