@@ -263,6 +263,7 @@ function actAt(
       : (firstVerb(tokens, from, words.infinitives, words) ??
         firstVerb(tokens, from, words.firstPerson, words) ??
         (words.gerunds && firstVerb(tokens, from, words.gerunds, words)) ??
+        (words.subject === null ? firstVerb(tokens, from, words.imperatives, words) : null) ?? // "que me mande"
         unknownVerb(tokens, from, opened.kind, language, starters));
     const isPresence = !infinitive || infinitive.verb.isState || infinitive.verb.isUnknown;
     if (isOfDone && isPresence && tokens[from - 1]?.word !== 'got') return null; // "are you coming?"
@@ -273,6 +274,7 @@ function actAt(
     return actOf(opened.kind, index, from, to, infinitive?.verb ?? null, infinitive?.at ?? null, null);
   }
   return (
+    progressiveAt(tokens, index, words) ??
     askedOfAll(tokens, index, language) ??
     finiteAt('present', tokens, index, words, words.subject, words.firstPerson) ??
     (words.isVerbLast ? finiteAt('shared', tokens, index, words, GERMAN_WE, words.infinitives) : null) ??
@@ -280,6 +282,18 @@ function actAt(
     imperativeAt(tokens, index, language, starters)
   );
 }
+
+/** "I'm doing the conclusion": a plan with a day, or where tasks are shared out. */
+function progressiveAt(tokens: readonly Token[], index: number, words: Words): Act | null {
+  const form = tokens[index + 1];
+  if (tokens[index]?.word !== "i'm" || tokens[index]?.stop !== '' || !form?.word.endsWith('ing')) return null;
+  const verb = words.gerunds?.get(form.bare);
+  return verb && !verb.isState && !MOVING.has(verb.infinitive)
+    ? finite('present', tokens, index, index + 1, { ...verb, isWeak: true }, words)
+    : null;
+}
+
+const MOVING = new Set('walk drive run move get try look plan'.split(' '));
 
 /** Begin questions whether something was done, which "I'll do it tomorrow" may answer. */
 const ASKS_DONE = new Set("are have did hast haben habt hattest tu t' vous as avez has habéis ya".split(' '));

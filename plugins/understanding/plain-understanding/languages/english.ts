@@ -459,7 +459,7 @@ export const english: Language = {
     carrying: words('bring wear take bake cook'),
     joining: words('pick collect meet drive come bring fetch take'),
     sharing: phrases(
-      `who's on|who's going to|who is going to|who can|who could|who'll|who does what|who's doing|who is doing|who's bringing|who is bringing|who wants to|who takes|who does`,
+      `who's on|who's going to|who is going to|who can|who could|who'll|who does what|who's doing|who is doing|who's bringing|who is bringing|who wants to|who wants|who takes|who does`,
     ),
     emphatic: phrases(''),
     soon: phrases(`later|on the way home|on my way home|on the way back|on the way out|on my way out|after work|when i get home|
