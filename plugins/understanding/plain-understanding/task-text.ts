@@ -76,8 +76,11 @@ export function describe(
     const token = tokens[at];
     if (!token || at <= skipped) continue;
     if (dateTokens.has(at) || at === act.particleAt || (finite && at === act.verbAt)) continue;
-    const isCompound = tokens[at - 1]?.isHyphenated && tokens[at - 1]?.word === 'rendez';
-    const toYou = isAsked || isCompound ? null : words.toYou.at(tokens, at, act.to);
+    if (tokens[at - 1]?.isHyphenated && tokens[at - 1]?.word === 'rendez') {
+      pieces.push({ text: token.text, at }); // "rendez-vous"
+      continue;
+    }
+    const toYou = isAsked ? null : words.toYou.at(tokens, at, act.to);
     const toMe = isAsked ? words.toMe.at(tokens, at, act.to) : null;
     const person = toYou ?? toMe;
     const isNearVerb = pieces.length <= 2 || (person?.length ?? 0) > 1;

@@ -125,8 +125,8 @@ class Finder {
       if (task) this.add(task);
     }
     if (line.isOwn && !hasAct && !this.found.some(task => task.lines.includes(index))) {
-      const echo = this.echoedTask(index, line);
-      if (echo) this.add(echo);
+      const task = this.echoedTask(index, line) ?? this.notedNeed(index, line);
+      if (task) this.add(task);
     }
   }
 
@@ -170,7 +170,8 @@ class Finder {
         return this.isMemo ? this.build(index, line, place, act, false) : null;
       case 'imperative':
       case 'note':
-        return this.isMemo && !act.verb?.isWeak ? this.build(index, line, place, act, false) : null;
+        if (!this.isMemo || act.verb?.isState) return null;
+        return this.build(index, line, place, act, act.verb?.isWeak === true);
       default:
         return null;
     }
@@ -317,6 +318,30 @@ class Finder {
     if (!text) return null;
     return {
       ...{ text, due: line.when, lines: [index], verb: null, isVague: false, isReferring: false },
+      stems: stemsOf(text, line),
+    };
+  }
+
+  /** "The car's MOT runs out on Friday so that wants booking", in a memo. */
+  private notedNeed(index: number, line: Line): Found | null {
+    const { tokens, language, when } = line;
+    const { musts, clauseStarts, negations } = language.acts;
+    const at = tokens.findIndex((_, place) => musts.at(tokens, place) !== null || isUndone(tokens, place));
+    if (!this.isMemo || at < 0 || !when?.hasDay) return null;
+    const from = sentenceStart(tokens, at);
+    const last = sentenceEnd(tokens, at);
+    const next = range(at + 2, last).find(place => clauseStarts.at(tokens, place) !== null);
+    const said = tokens.slice(from, next ?? last);
+    if (said.some(({ word }) => negations.has(word))) return null;
+    const dated = new Set([...when.tokens].map(place => place - from));
+    const text = describeLine(
+      { ...line, tokens: said, when: { ...when, tokens: dated } },
+      line,
+      this.context,
+    );
+    if (!text) return null;
+    return {
+      ...{ text, due: when, lines: [index], verb: null, isVague: false, isReferring: false },
       stems: stemsOf(text, line),
     };
   }

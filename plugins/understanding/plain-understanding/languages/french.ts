@@ -554,6 +554,8 @@ export const french: Language = {
       words(`être avoir pouvoir devoir vouloir savoir croire penser espérer aimer détester adorer sentir comprendre connaître
       vivre mourir oublier rire pleurer tomber perdre gagner`),
     infinitiveEnding: /^\p{Ll}{2,}(?:er|ir|re)$/u,
-    musts: phrases('doit|doivent|il faut|faut|il faudrait|il faudra|devrait|devraient|il manque'),
+    musts: phrases(
+      'a besoin de|ont besoin de|doit|doivent|il faut|faut|il faudrait|il faudra|devrait|devraient|il manque',
+    ),
   },
 };

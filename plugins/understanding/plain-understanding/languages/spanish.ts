@@ -510,6 +510,8 @@ export const spanish: Language = {
       words(`ser estar haber tener poder deber querer saber creer pensar esperar amar odiar sentir entender conocer vivir morir
       olvidar gustar parecer ganar perder`),
     infinitiveEnding: /^\p{Ll}+[aei]r(?:(?:me|te|se|le|les|nos)?(?:l[oa]s?)?)$/u,
-    musts: phrases('tiene que|tienen que|hay que|debe|deben|habría que|falta|faltan|hace falta'),
+    musts: phrases(
+      'necesita|necesitan|tiene que|tienen que|hay que|debe|deben|habría que|falta|faltan|hace falta',
+    ),
   },
 };
