@@ -58,7 +58,13 @@ export function actsIn(tokens: readonly Token[], language: Language, starters: R
     const behind = act && (language.acts.isVerbLast || act.verbAt === null ? act.from : act.verbAt + 1);
     index = Math.max(index + 1, behind ?? 0);
   }
-  if (acts.length === 0 && language.acts.isVerbLast) acts.push(...notesIn(tokens, language.acts));
+  if (language.acts.isVerbLast) {
+    const isFree = (note: Act) =>
+      acts.length === 0 ||
+      (note.kind === 'request' && acts.every(({ index, to }) => to <= note.from || index >= note.to));
+    acts.push(...notesIn(tokens, language).filter(isFree));
+    acts.sort((a, b) => a.index - b.index);
+  }
   return acts
     .map(asked => asOffer(asked, tokens))
     .map((act, place) => ({
@@ -112,13 +118,18 @@ const JOINED: ReadonlySet<ActKind> = new Set([
 ]);
 
 /** "Am Montag die Blumen gießen": an infinitive at the end of a sentence without a subject. */
-function notesIn(tokens: readonly Token[], words: Words): Act[] {
+function notesIn(tokens: readonly Token[], { acts: words, dates }: Language): Act[] {
   const notes: Act[] = [];
   let from = 0;
   for (const [at, token] of tokens.entries()) {
-    const isEnd = at + 1 === tokens.length || token.stop !== '' || JOINS.has(tokens[at + 1]?.word ?? '');
-    if (!isEnd) continue;
+    const next = tokens[at + 1]?.word ?? '';
     const verb = words.infinitives.get(token.bare);
+    const isFollowed =
+      verb !== undefined &&
+      (NOTE_ENDS.has(next) || [dates.days, dates.weekdays].some(each => each.at(tokens, at + 1)));
+    const isEnd = at + 1 === tokens.length || token.stop !== '' || JOINS.has(next) || isFollowed;
+    if (LEADS.has(token.word) && at + 1 < tokens.length) from = at + 1;
+    if (!isEnd) continue;
     const isRequest = tokens.slice(from, at).some(({ word }) => word === 'bitte');
     // the object may stand before a comma: "das Geld, zehn Euro, bitte überweisen"
     const begin = isRequest ? Math.max(sentenceStart(tokens, at), at - MAX_WORDS) : from;
@@ -129,6 +140,9 @@ function notesIn(tokens: readonly Token[], words: Words): Act[] {
   }
   return notes;
 }
+/** "… zurückgeben, der fragt schon", "Blumen bestellen am besten heute": go on after the infinitive of a note. */
+const NOTE_ENDS = new Set('am bis vor der die das weil sonst noch'.split(' '));
+const LEADS = new Set('also ach dann'.split(' '));
 const SUBJECTS = new Set('ich du er wir ihr man es wollen müssen können sollen werden wir'.split(' '));
 
 /** "Cut it by half and send it to me" is one task. */
@@ -243,12 +257,16 @@ function actAt(
         split(opened.kind, tokens, index, from, 1, words.imperatives, words) ??
         split(opened.kind, tokens, index, from, 1, words.infinitives, words)
       );
+    const isOfDone = opened.kind === 'open' && ASKS_DONE.has(tokens[index]?.word ?? '');
     const infinitive = words.isVerbLast
-      ? lastInfinitive(tokens, from, words)
+      ? ((isOfDone ? lastParticiple(tokens, from, words) : null) ?? lastInfinitive(tokens, from, words))
       : (firstVerb(tokens, from, words.infinitives, words) ??
         firstVerb(tokens, from, words.firstPerson, words) ??
         (words.gerunds && firstVerb(tokens, from, words.gerunds, words)) ??
+        (words.subject === null ? firstVerb(tokens, from, words.imperatives, words) : null) ?? // "que me mande"
         unknownVerb(tokens, from, opened.kind, language, starters));
+    const isPresence = !infinitive || infinitive.verb.isState || infinitive.verb.isUnknown;
+    if (isOfDone && isPresence && tokens[from - 1]?.word !== 'got') return null; // "are you coming?"
     const to =
       words.isVerbLast && infinitive
         ? infinitive.at + 1
@@ -256,12 +274,35 @@ function actAt(
     return actOf(opened.kind, index, from, to, infinitive?.verb ?? null, infinitive?.at ?? null, null);
   }
   return (
+    progressiveAt(tokens, index, words) ??
     askedOfAll(tokens, index, language) ??
     finiteAt('present', tokens, index, words, words.subject, words.firstPerson) ??
     (words.isVerbLast ? finiteAt('shared', tokens, index, words, GERMAN_WE, words.infinitives) : null) ??
     finiteAt('imperative', tokens, index, words, words.listener, words.secondPerson) ??
     imperativeAt(tokens, index, language, starters)
   );
+}
+
+/** "I'm doing the conclusion": a plan with a day, or where tasks are shared out. */
+function progressiveAt(tokens: readonly Token[], index: number, words: Words): Act | null {
+  const form = tokens[index + 1];
+  if (tokens[index]?.word !== "i'm" || tokens[index]?.stop !== '' || !form?.word.endsWith('ing')) return null;
+  const verb = words.gerunds?.get(form.bare);
+  return verb && !verb.isState && !MOVING.has(verb.infinitive)
+    ? finite('present', tokens, index, index + 1, { ...verb, isWeak: true }, words)
+    : null;
+}
+
+const MOVING = new Set('walk drive run move get try look plan'.split(' '));
+
+/** Begin questions whether something was done, which "I'll do it tomorrow" may answer. */
+const ASKS_DONE = new Set("are have did hast haben habt hattest tu t' vous as avez has habéis ya".split(' '));
+
+/** "Zurückgerufen" in "hast du den Arzt zurückgerufen". */
+function lastParticiple(tokens: readonly Token[], from: number, words: Words) {
+  const at = endOf(tokens, from, words) - 1;
+  const verb = words.gerunds?.get(tokens[at]?.bare ?? '');
+  return verb && at > from ? { verb, at } : null;
 }
 
 /** "Wer bucht das Hotel?", "qui réserve le camping ?". */
@@ -286,6 +327,7 @@ function namesObject(
   at: number,
   { pronouns, determiners }: Words,
 ): boolean {
+  if (takesNoun(tokens, at, pronouns)) return true;
   if (!tokens.slice(from, at).some(({ word }) => CHARGE.test(word))) return false;
   const next = tokens[at + 1];
   return (
@@ -296,6 +338,20 @@ function namesObject(
     (!pronouns.has(next.word) || determiners.has(next.word))
   );
 }
+/** "Dann übernehme ich die Konferenz", "mach ich den Salat". */
+function takesNoun(tokens: readonly Token[], at: number, pronouns: ReadonlySet<string>): boolean {
+  if (
+    tokens[at - 1]?.word !== 'ich' ||
+    tokens[at - 1]?.stop !== '' ||
+    THAT_ONE.has(tokens[at - 3]?.word ?? '')
+  )
+    return false;
+  const ahead = [at, at + 1].find(place => ARTICLES.has(tokens[place]?.word ?? ''));
+  const noun = ahead === undefined ? undefined : tokens[ahead + 1];
+  return noun !== undefined && !pronouns.has(noun.word) && tokens[ahead ?? at]?.stop === '';
+}
+const ARTICLES = new Set('den die das einen eine ein meine meinen deine deinen'.split(' '));
+const THAT_ONE = new Set('das die den es'.split(' '));
 const CHARGE = /^(?:mich|encargo|ocupo|occupe|charge)$/;
 const ABOUT = new Set("um ums de del du des d'".split(' '));
 
@@ -334,14 +390,18 @@ function finiteAt(
     const isFuture = token.bare.endsWith('e');
     if (token.word.endsWith('ó')) return null; // "llevó"
     if (!verb || (isFuture && !token.word.endsWith('é'))) return null;
-    const hasClitic = isClitic(tokens, index, words);
+    const hasClitic =
+      isClitic(tokens, index, words) || (kind === 'present' && isCliticBefore(tokens, index, words));
     if ((verb.isNounToo || words.determiners.has(before)) && !hasClitic) return null;
-    return finite(kind, tokens, hasClitic ? index - 1 : index, index, verb, words);
+    let first = hasClitic ? index - 1 : index;
+    if (hasClitic && isCliticBefore(tokens, first, words)) first--; // "te la mando"
+    return finite(kind, tokens, first, index, verb, words);
   }
   const isVerbFirst = words.isVerbLast && forms.has(token.bare) && subject.has(tokens[index + 1]?.word ?? '');
   if (isVerbFirst) return split(kind, tokens, index, index, 2, forms, words);
   if (!subject.has(token.word)) return null;
   if (kind === 'imperative' && SUBORDINATE.has(tokens[index - 1]?.word ?? '')) return null;
+  if (kind === 'imperative' && tokens[index + 2]?.word === token.word) return null; // "they like you. Do you mind?"
   let at = index + 1;
   while (!words.isVerbLast && clitics.has(tokens[at]?.word ?? '') && at < index + 4) at++;
   const verb = forms.get(tokens[at]?.bare ?? '');
@@ -357,6 +417,12 @@ const SUBORDINATE = new Set(
     ' ',
   ),
 );
+
+/** "Os la paso": no noun in "-o" follows these. */
+function isCliticBefore(tokens: readonly Token[], index: number, { clitics }: Words): boolean {
+  const before = tokens[index - 1];
+  return before?.stop === '' && clitics.has(before.word) && before.word !== 'yo';
+}
 
 /**
  * "La cambio mañana", but not "la compra": only at the beginning of a clause, and without words that would
@@ -397,7 +463,7 @@ function imperativeAt(
   if (isNoun || isParticiple(token, code)) return null; // "Leute, Plan für morgen"
   const next = tokens[index + 1]?.word ?? '';
   if (words.subject?.has(next) || (code === 'en' && INVERTED.has(next))) return null;
-  if (words.isVerbLast && next === 'sie' && words.infinitives.has(token.bare))
+  if (words.isVerbLast && POLITE.has(next) && token.bare.endsWith('n'))
     return split('imperative', tokens, index, index, 2, words.infinitives, words);
   const note =
     words.isVerbLast || token.bare === words.imperatives.get(token.bare)?.infinitive
@@ -405,11 +471,14 @@ function imperativeAt(
       : words.infinitives.get(token.bare);
   if (note) return finite('note', tokens, index, index, note, words);
   const verb = words.imperatives.get(token.bare);
-  if (!verb || next === '' || (words.isVerbLast && next === 'sie')) return null;
+  if (!verb || next === '' || (words.isVerbLast && POLITE.has(next))) return null;
   return words.isVerbLast
     ? split('imperative', tokens, index, index, 1, words.imperatives, words)
     : finite('imperative', tokens, index, index, verb, words);
 }
+
+/** "Rufen Sie an", and "rufen S' an". */
+const POLITE = new Set(['sie', 's']);
 
 /** "Désherbé toute l'allée" tells what was done. */
 function isParticiple({ word }: Token, code: string): boolean {
@@ -440,7 +509,8 @@ function finite(
   verb: Verb,
   words: Words,
 ): Act {
-  return actOf(kind, index, at, withMessage(tokens, endOf(tokens, at + 1, words), verb), verb, at, null);
+  const end = tokens[at]?.stop === '' ? endOf(tokens, at + 1, words) : at + 1; // "la cambio, hoy no"
+  return actOf(kind, index, at, withMessage(tokens, end, verb), verb, at, null);
 }
 
 /** A separable verb whose second part stands at the end of the clause: "ruf … an". */
@@ -488,8 +558,12 @@ function withMessage(tokens: readonly Token[], to: number, verb: Verb | null): n
   if (!TELLING.has(verb?.infinitive ?? '') || !THAT.has(tokens[to]?.word ?? '')) return to;
   return Math.min(sentenceEnd(tokens, to), to + MAX_WORDS);
 }
-const TELLING = new Set('tell say dire decir sagen ausrichten mitteilen prévenir avisar'.split(' '));
-const THAT = new Set(['that', 'que', "qu'", 'dass']);
+const TELLING = new Set(
+  'tell say show explain ask dire montrer expliquer decir enseñar explicar sagen zeigen fragen ausrichten mitteilen prévenir avisar'.split(
+    ' ',
+  ),
+);
+const THAT = new Set("that how if whether where que qu' comment cómo dass wie ob wo".split(' '));
 
 /** Where only an infinitive can stand, an unknown word counts as one. */
 function unknownVerb(
@@ -498,7 +572,7 @@ function unknownVerb(
   kind: ActKind,
   { acts: words, stopWords }: Language,
   starters: ReadonlySet<string>,
-) {
+): { verb: Verb; at: number } | null {
   if (kind === 'open' || tokens[from - 1]?.stop !== '') return null;
   for (let at = from; at < from + 3; at++) {
     const token = tokens[at];

@@ -10,6 +10,8 @@ const MAX_CHARS = 200;
 const MAX_NOUN_WORDS = 4;
 /** Lines before a pronoun that are searched for its antecedent. */
 const ANTECEDENT_LINES = 2;
+/** The same where gender and number tell which noun is meant. */
+const GENDERED_LINES = 4;
 const STEM_CHARS = 6;
 /** Maximum words between a pronoun and its antecedent in one line. */
 const MAX_NOUN_DISTANCE = 60;
@@ -55,7 +57,8 @@ export function describe(
   let isVague = false;
   const finite = isInflected && act.verb && act.verbAt !== null ? act.verb.infinitive : null;
   const opening = act.verb && !words.isVerbLast ? (finite ?? infinitiveFor(tokens, act)) : null;
-  const enclitic = opening && act.verbAt !== null ? encliticOf(tokens[act.verbAt]?.bare ?? '', language) : '';
+  const enclitic =
+    opening && act.verbAt !== null ? encliticOf(tokens[act.verbAt]?.bare ?? '', language) : null;
   if (opening)
     pieces.push({ text: reflexive(opening, tokens, act, language), at: finite ? null : act.verbAt });
   const start = opening && act.verbAt !== null ? act.verbAt + 1 : act.from;
@@ -64,14 +67,19 @@ export function describe(
     ...range(start, Math.min(act.to, start + MAX_WORDS)),
   ];
   const clitics = opening && act.verbAt !== null ? range(Math.min(act.index, act.from), act.verbAt) : [];
-  const hasObjectClitic =
-    clitics.some(at => isObject(tokens[at]?.word ?? '', language)) || enclitic === 'object';
+  const objectClitic =
+    clitics.map(at => tokens[at]?.word ?? '').findLast(word => isObject(word, language)) ?? enclitic;
   let hasObject = false;
+  let isBehindPreposition = false;
   let skipped = -1;
   for (const at of places) {
     const token = tokens[at];
     if (!token || at <= skipped) continue;
     if (dateTokens.has(at) || at === act.particleAt || (finite && at === act.verbAt)) continue;
+    if (tokens[at - 1]?.isHyphenated && tokens[at - 1]?.word === 'rendez') {
+      pieces.push({ text: token.text, at }); // "rendez-vous"
+      continue;
+    }
     const toYou = isAsked ? null : words.toYou.at(tokens, at, act.to);
     const toMe = isAsked ? words.toMe.at(tokens, at, act.to) : null;
     const person = toYou ?? toMe;
@@ -100,7 +108,7 @@ export function describe(
       continue;
     }
     if (isPronoun && !hasObject) {
-      const noun = antecedentOf(lines, index, act.index, names, PLURALS.has(token.word));
+      const noun = antecedentOf(lines, index, act.index, names, token.word);
       if (noun) {
         pieces.push({ text: noun.text, at: null });
         from.push(noun.line);
@@ -112,7 +120,9 @@ export function describe(
       continue;
     }
     const mine = isAsked ? words.yours.get(token.word) : undefined;
-    if (!language.stopWords.has(token.word)) hasObject ||= at !== act.verbAt;
+    if (!language.stopWords.has(token.word))
+      hasObject ||= at !== act.verbAt && !(objectClitic !== null && isBehindPreposition); // "llevarlo a la modista"
+    isBehindPreposition ||= words.prepositions.has(token.word);
     pieces.push(mine ? { text: mine, at: null } : { text: token.text, at });
   }
   const dative = words.isVerbLast ? undefined : clitics.find(at => DATIVES.has(tokens[at]?.word ?? ''));
@@ -129,12 +139,12 @@ export function describe(
       hasObject = true;
     }
   }
-  if (hasObjectClitic && !hasObject) {
-    const noun = antecedentOf(lines, index, act.index, names);
+  if (objectClitic !== null && !hasObject) {
+    const noun = antecedentOf(lines, index, act.index, names, objectClitic);
     if (noun) {
-      pieces.push({ text: noun.text, at: null });
+      pieces.splice(1, 0, { text: noun.text, at: null });
       from.push(noun.line);
-    } else isVague = true;
+    } else isVague ||= !isBehindPreposition;
     hasObject = true;
   }
   if (receiver) {
@@ -153,8 +163,14 @@ export function describe(
   const objects = content.filter(word => word !== verb && !(isTalk && isKnown(word, names)));
   if (text === '' || (objects.length === 0 && !isVague && (isTalk || !isEnough(act, content)))) return null;
   if (isVague && act.verb === null) return null;
-  if (act.verb === null && objects.length < 2) return null;
+  if (act.verb === null && (objects.length < 2 || needsVerb(act, line))) return null;
   return { text, from, isVague: isVague || objects.length === 0 };
+}
+
+/** "You'll want to rest", "me falta el presupuesto": nothing to do. */
+function needsVerb({ kind, from }: Act, { tokens, language: { code } }: Line): boolean {
+  const isForgetting = tokens[from - 1]?.word === 'forget'; // "don't let me forget the car tax"
+  return (code === 'en' || code === 'es') && (kind === 'promise' || kind === 'request') && !isForgetting;
 }
 
 /** "Schick ich dir morgen": what was mentioned last is left out. */
@@ -299,8 +315,9 @@ function infinitiveFor(tokens: readonly Token[], { verb, verbAt }: Act): string 
   return token && verb ? verb.infinitive : null;
 }
 
-function encliticOf(form: string, { code }: Language): 'object' | '' {
-  return code === 'es' && /(?:r|a|e)(?:me|te|se)?l[oa]s?$/.test(form) ? 'object' : '';
+/** "Llevarlo": the pronoun at the end of the verb. */
+function encliticOf(form: string, { code }: Language): string | null {
+  return code === 'es' ? (/[rae](?:me|te|se)?(l[oa]s?)$/.exec(form)?.[1] ?? null) : null;
 }
 
 function isObject(word: string, { acts }: Language): boolean {
@@ -329,13 +346,17 @@ function antecedentOf(
   index: number,
   before: number,
   names: Names,
-  isPlural = false,
+  pronoun = '',
 ): { text: string; line: number } | null {
+  const code = lines[index]?.language.code ?? '';
+  const isPlural = PLURALS.has(pronoun);
+  const others = DISAGREEING[`${code} ${pronoun}`] ?? NO_WORDS;
+  const reach = others === NO_WORDS ? ANTECEDENT_LINES : GENDERED_LINES;
   for (const isObject of [true, false])
-    for (let at = index; at >= Math.max(0, index - ANTECEDENT_LINES); at--) {
+    for (let at = index; at >= Math.max(0, index - reach); at--) {
       const line = lines[at];
       const to = at === index ? before : (line?.tokens.length ?? 0);
-      const text = line && lastNoun(line, to, names, { isObject, isPlural });
+      const text = line && lastNoun(line, to, names, { isObject, isPlural, others });
       if (text) return { text, line: at };
     }
   return null;
@@ -350,7 +371,7 @@ function lastNoun(
   { tokens, language, when, segment }: Line,
   to: number,
   { owner, people }: Names,
-  { isObject: needsObject = false, isPlural = false } = {},
+  { isObject: needsObject = false, isPlural = false, others = NO_WORDS } = {},
 ): string | null {
   const { acts, stopWords, dates } = language;
   const known = new Set([owner, ...people].map(name => name.toLowerCase()));
@@ -363,6 +384,9 @@ function lastNoun(
     const isEmpty = stopWords.has(token.word) || acts.fillers.has(token.word);
     if (isEmpty && !(token.isHyphenated && !acts.isVerbLast)) return false;
     if (known.has(token.word) || acts.pronouns.has(token.word)) return false;
+    if (language.code === 'es' && isSpanishVerb(tokens[at - 1], token)) return false;
+    const isVerb = acts.firstPerson.has(token.bare) && acts.clitics.has(tokens[at - 1]?.word ?? '');
+    if (language.code === 'fr' && isVerb && isSubject(tokens[at - 2])) return false;
     return !acts.isVerbLast || token.text !== token.word || (!isCased && !acts.infinitives.has(token.bare));
   };
   const candidates: { text: string; isObject: boolean }[] = [];
@@ -379,10 +403,11 @@ function lastNoun(
     const last = tokens[end - 1];
     const isSeveral = isPlural && last?.word.endsWith('s');
     if (isPlural && !isSeveral) continue;
+    if (isNamed && others.has(lead.word)) continue;
     if ((isNamed || isCounted || isSeveral) && last) {
       const first =
         !isNamed || lead.word === 'her' || lead.word === 'his' || OTHERS.has(lead.word) ? tokens[at] : lead;
-      const beforeLead = tokens[at - 2]?.word ?? '';
+      const beforeLead = tokens[isNamed ? at - 2 : at - 1]?.word ?? '';
       candidates.push({
         text: segment.text
           .slice(first?.start, last.end)
@@ -401,6 +426,32 @@ function lastNoun(
   const object = candidates.findLast(({ isObject: each }) => each)?.text ?? null;
   return needsObject ? object : (object ?? candidates.at(-1)?.text ?? null);
 }
+/** "Je le signe", "vous le retourne": a verb, not a noun with its article. */
+function isSubject(token: Token | undefined): boolean {
+  return token?.stop === '' && /^(?:je|j'|tu|il|elle|on|nous|vous|ne|n'|te|t'|lui)$/.test(token.word);
+}
+
+/** "La necesito", but not "la foto". */
+function isSpanishVerb(lead: Token | undefined, { bare }: Token): boolean {
+  return lead?.stop === '' && /^(?:l[ao]s?|les?)$/.test(lead.word) && /o$/.test(bare) && !FEMININE.has(bare);
+}
+const FEMININE = new Set('foto mano moto radio'.split(' '));
+
+const NO_WORDS: ReadonlySet<string> = new Set();
+/** Determiners of another gender or number than the pronoun: "la" does not stand for "el billete". */
+const DISAGREEING: Readonly<Record<string, ReadonlySet<string>>> = Object.fromEntries(
+  Object.entries({
+    'es lo': 'la las los una unas unos esta esa estas esas estos esos',
+    'es la': 'el los las un unos unas este ese estos esos estas esas del al',
+    'es los': 'el la las un una unas este ese esta esa estas esas del al',
+    'es las': 'el la los un una unos este ese esta esa estos esos del al',
+    'fr le': 'la les une des cette ces ma mes ta tes sa ses',
+    'fr la': 'le les un des du au ce cet ces mes tes ses',
+    'fr les': "le la l' un une du au ce cet cette mon ma ton ta son sa",
+    'de ihn': 'die das eine meine deine unsere ihre diese',
+    'de sie': 'den das einen ein dem meinen deinen unseren ihren diesen dieses',
+  }).map(([pronoun, determiners]) => [pronoun, new Set(determiners.split(' '))]),
+);
 /** English nouns without a determiner are recognised by their plural: "they want photographs". */
 const PLURALS = new Set(['those', 'these', 'them']);
 /** A preposition and a determiner in one. */

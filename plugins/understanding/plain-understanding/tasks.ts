@@ -63,6 +63,8 @@ interface Found {
   isReferring: boolean;
   /** Whether nothing to do precedes it in its line. */
   isFirst?: boolean;
+  /** Whether its line ends with its sentence. */
+  isLast?: boolean;
 }
 
 /** In the order they were said, each once, without tasks that are already open. */
@@ -123,8 +125,8 @@ class Finder {
       if (task) this.add(task);
     }
     if (line.isOwn && !hasAct && !this.found.some(task => task.lines.includes(index))) {
-      const echo = this.echoedTask(index, line);
-      if (echo) this.add(echo);
+      const task = this.echoedTask(index, line) ?? this.notedNeed(index, line);
+      if (task) this.add(task);
     }
   }
 
@@ -168,7 +170,8 @@ class Finder {
         return this.isMemo ? this.build(index, line, place, act, false) : null;
       case 'imperative':
       case 'note':
-        return this.isMemo && !act.verb?.isWeak ? this.build(index, line, place, act, false) : null;
+        if (!this.isMemo || act.verb?.isState) return null;
+        return this.build(index, line, place, act, act.verb?.isWeak === true);
       default:
         return null;
     }
@@ -319,6 +322,30 @@ class Finder {
     };
   }
 
+  /** "The car's MOT runs out on Friday so that wants booking", in a memo. */
+  private notedNeed(index: number, line: Line): Found | null {
+    const { tokens, language, when } = line;
+    const { musts, clauseStarts, negations } = language.acts;
+    const at = tokens.findIndex((_, place) => musts.at(tokens, place) !== null || isUndone(tokens, place));
+    if (!this.isMemo || at < 0 || !when?.hasDay) return null;
+    const from = sentenceStart(tokens, at);
+    const last = sentenceEnd(tokens, at);
+    const next = range(at + 2, last).find(place => clauseStarts.at(tokens, place) !== null);
+    const said = tokens.slice(from, next ?? last);
+    if (said.some(({ word }) => negations.has(word))) return null;
+    const dated = new Set([...when.tokens].map(place => place - from));
+    const text = describeLine(
+      { ...line, tokens: said, when: { ...when, tokens: dated } },
+      line,
+      this.context,
+    );
+    if (!text) return null;
+    return {
+      ...{ text, due: when, lines: [index], verb: null, isVague: false, isReferring: false },
+      stems: stemsOf(text, line),
+    };
+  }
+
   /** "The pallets have to leave by noon." "I'll see to it." */
   private neededTask(index: number, line: Line, { index: from, to }: Act): Found | null {
     const before = this.lines[index - 1];
@@ -396,6 +423,7 @@ class Finder {
       ...{ stems: this.stemsOf(text, line), verb: act.verb?.infinitive ?? null, isVague },
       isReferring: from.length > 0,
       isFirst: line.acts.slice(0, place).every(({ kind }) => kind === 'taking'),
+      isLast: sentenceEnd(line.tokens, act.to - 1) >= line.tokens.length,
     };
   }
 
@@ -601,6 +629,11 @@ class Finder {
     }
   }
 
+  /** Whether nothing else was asked for in the line of this request. */
+  private isOnlyRequest({ lines: [asked], isLast = false }: Found): boolean {
+    return isLast && this.found.filter(({ lines }) => lines[0] === asked).length === 1;
+  }
+
   /** Adds a task; a repetition adds detail to the earlier one. */
   private add(task: Found): void {
     const same = this.found.findIndex(
@@ -608,7 +641,7 @@ class Finder {
         overlap(each.stems, task.stems) >= SAME_TASK ||
         isSameMatter(each, task) ||
         isOfSameThing(each, task) ||
-        isAnswerTo(each, task) ||
+        isAnswerTo(each, task, this.isOnlyRequest(each)) ||
         (task.isVague && each.verb !== null && each.verb === task.verb) ||
         (task.isVague && each.lines.length > 1 && each.lines.at(-1) === task.lines.at(-1)) ||
         (each.verb !== null && each.verb === task.verb && each.lines.some(at => task.lines.includes(at))),
@@ -752,7 +785,7 @@ function isNoting({ tokens, segment }: Line, { index, from, to, verb, prefieldFr
 const NOTED = new Set('aufschreiben notieren vormerken noter apuntar anotar'.split(' '));
 const NOTING = new Set('write put note pop add stick make eintragen'.split(' '));
 const NOTEBOOK =
-  /(?<!\p{L})(?:(?:in|on) (?:my|the|our) (?:phone|diary|calendar|notebook|planner|book)|a note|mir|uns)(?!\p{L})/iu;
+  /(?<!\p{L})(?:(?:in|on) (?:my|the|our) (?:phone|diary|calendar|notebook|planner|book)|a note(?=$| of| that| here| to)|mir|uns)(?!\p{L})/iu;
 
 /** "Come to dinner on Sunday" is an appointment as well. */
 function isInvitation({ verb }: Act): boolean {
@@ -863,7 +896,7 @@ function isNoPlan({ tokens, language }: Line, { kind, index, from, to, verbAt, p
     [1, 2].some(back => tokens[index - back]?.word === 'no' && isUnbroken(tokens, index - back, index))
   )
     return true;
-  if (kind === 'present' && isHabit(tokens, from, to + 3, language)) return true;
+  if (kind === 'present' && isHabit(tokens, from, unbrokenEnd(tokens, to, 3), language)) return true;
   const begin = kind === 'present' ? prefieldFrom : from;
   for (let at = begin; at < to; at++) {
     if (words.negations.has(tokens[at]?.word ?? '') && !isContrast(tokens, at)) return true;
@@ -912,6 +945,13 @@ function isFormOf(form: string, infinitive: string): boolean {
   return infinitive.length >= MIN_STEM + 1 && form.startsWith(stem);
 }
 const MIN_STEM = 4;
+
+/** At most this many words further, but not beyond a comma. */
+function unbrokenEnd(tokens: readonly Token[], from: number, words: number): number {
+  let to = from;
+  while (to < from + words && tokens[to - 1]?.stop === '') to++;
+  return to;
+}
 
 function isUnbroken(tokens: readonly Token[], from: number, to: number): boolean {
   return tokens.slice(from, to).every(({ stop }) => stop === '');
@@ -976,12 +1016,17 @@ function isOfSameThing(known: Found, task: Found): boolean {
 }
 
 /** "Can you phone the landlord?" "Yes, I'll call him tomorrow": the request in other words. */
-function isAnswerTo(known: Found, { isFirst, isVague, isReferring, lines, due, stems }: Found): boolean {
+function isAnswerTo(
+  known: Found,
+  { isFirst, isVague, isReferring, lines, due, stems }: Found,
+  isOnlyRequest: boolean,
+): boolean {
   const [asked = 0] = known.lines;
   const isReply = known.lines.length > 1 && known.lines.at(-1) === lines.at(-1);
   const isSameDay = !known.due || !due || known.due.day === due.day;
   // "clear the bench, and flick me a photo": "I'll text it to you" is of the photo
-  const isOfOtherThing = lines.includes(asked) && ![...stems].some(stem => known.stems.has(stem));
+  const isOfOtherThing =
+    !isOnlyRequest && lines.includes(asked) && ![...stems].some(stem => known.stems.has(stem));
   return isReply && isSameDay && isFirst === true && (isVague || (isReferring && !isOfOtherThing));
 }
 

@@ -41,6 +41,21 @@ const ACTIONS = `add answer apply arrange ask assemble attach back bake book bor
   distribute notify inform warn thank congratulate negotiate estimate reimburse refund settle service unblock seal sand varnish drill
   saw trim rake weed label laminate photocopy resend
   unsubscribe subscribe enquire inquire dispute nominate donate redeem dispatch nip pop provide upgrade downgrade patch reset restart configure merge deploy test document translate rehearse tune chase grab hoover mop defrost recycle refill reorder unload unpack investigate research`;
+/** Many are nouns as well, so that they count only after "I'll", "can you" and the like. */
+const INFINITIVES = `accept acknowledge adjust advertise alert allocate approve assess assign authorise authorize bandage bin bleach
+  boil bolt brief bump calculate calibrate cater certify chuck claim clarify clip collate combine compare compile
+  complete compose convert coordinate darn debug declare decorate delegate delete detach dig dilute dismantle
+  display ditch divide drain dry dump duplicate enable engrave enter erase escalate evaluate expand explain export
+  extend fasten fax finalise finalize flag flatten flush fold follow format freeze fry gather generate grill
+  handle harvest heat highlight identify implement import include inflate inspect insulate insure introduce
+  itemise jot keep knit knock let locate lodge log loosen lower maintain marinate mash migrate mix mount nail
+  notarise nudge obtain offer oversee peel photograph ping procure promote propose purchase raise rearrange
+  reassign rebook rebuild recharge reconnect recruit redesign redo reduce reheat reinstall relocate remake rename
+  repaint replant reprint research resolve respond restock restore resubmit retrieve revise reword rinse rotate
+  sand scrap scrape screw scrub search secure select separate serve sharpen shorten shred sieve simplify sketch
+  slice slot soak solder solve source specify split sponsor spray stack staple sterilise straighten strip suggest
+  supply supervise tear thaw tighten tow transcribe transplant treat tutor unclog undo unhook uninstall unlock
+  unplug untangle vaccinate vet view warm wax whitewash widen wipe withdraw zip settle`;
 /** Counts as a plan only with a day, a time or an object. */
 const WEAK = 'do study practise practice read learn';
 const STATES = 'be come go have stay sleep eat drink sit leave meet see work';
@@ -70,6 +85,10 @@ function participleOf(verb: string): string {
   return /^[^aeiou]*[aeiou][bdgmnprt]$/.test(verb) ? `${verb}${verb.at(-1)}ed` : `${verb}ed`;
 }
 
+const infinitives = new Map<string, Verb>([
+  ...[...words(INFINITIVES)].map((verb): [string, Verb] => [verb, { infinitive: verb, isWeak: false }]),
+  ...verbs,
+]);
 const presents = new Map([...verbs].map(([form, verb]) => [form, { ...verb, isWeak: true }]));
 
 /** "Making", "running", "sending": with every spelling that rules allow. */
@@ -301,9 +320,9 @@ export const english: Language = {
     firstPerson: presents,
     imperatives: verbs,
     secondPerson: verbs,
-    infinitives: verbs,
+    infinitives,
     gerunds: new Map([
-      ...[...verbs].flatMap(([form, verb]) =>
+      ...[...infinitives].flatMap(([form, verb]) =>
         [...gerundsOf(form), participleOf(form)].map(each => [each, verb] as const),
       ),
       ...IRREGULAR_PARTICIPLES.flatMap(([form, participle]) => {
@@ -320,9 +339,10 @@ export const english: Language = {
       i must|i gotta|i mustn't forget to|i must remember to|i've to|i'd better|i better|i promised to|
       i promise to|i'm supposed to|i still have to|i still need to|i also need to|
       i also have to|i just need to|i really need to|i really have to|i really must|i'll have to|
-      i'll need to|i will have to|i'll just|i'll also|remind me to|don't let me forget to|do not let me forget to|
+      i'll need to|i will have to|i'll just|i'll also|remind me to|don't let me forget to|do not let me forget to|don't let me forget|do not let me forget|
       i'll go and|i'll try to|i'll make sure to|i'll remember to|i'm meant to|i'm to|i'll aim to|i'll be sure to|i've promised to|
       i've agreed to|it's my job to|it's my turn to|it's up to me to|it's on me to|i've yet to|i have yet to|i've still to|i still haven't got round to|
+      i'm planning on|i'm planning to|i was planning on|i was planning to|i'm thinking of|i was meaning to|i've been meaning to|i keep meaning to|i've still got to|i still need to|i still have to|i just have to|don't let me leave without|don't let me go without|i'd better go and|i'll have to go and|
       i'm happy to|i'd be happy to|i'd be glad to|i'll happily|i'll gladly|i volunteer to`),
     wishes:
       phrases(`let me|i can|i want to|i should|i ought to|i really should|i plan to|i'd like to|i was going to|i agreed to|
@@ -332,9 +352,9 @@ export const english: Language = {
     sharedPromises:
       phrases(`we'll|we will|we have to|we need to|we'd have to|we'd need to|we'd better|we ought to|we still have to|we still need to|we also need to|
       we really need to|we really should|we've got to|we must|we're going to|we gotta|we'll have to|we mustn't forget to|we must remember to|we can't forget to|we've got to remember to|
-      we should`),
+      we should|we promised to|we agreed to|we said we'd|we said we'll|we're supposed to|we're meant to|we could|we were going to|we might want to`),
     requests:
-      phrases(`you'd have to|you'd need to|can you|could you|would you|will you|can you please|could you please|would you please|
+      phrases(`you'd have to|you'd need to|you'll want to|you may want to|you might like to|you ought to|i'd suggest you|i suggest you|i'd recommend you|i recommend you|i'd ask you to|i'd urge you to|can you|could you|would you|will you|can you please|could you please|would you please|
       can you maybe|can you just|could you just|could you maybe|please|you need to|you have to|you must|you should|
       you'll need to|you'll have to|you've got to|you can|i need you to|i want you to|i'd like you to|would you mind|
       you might want to|you better|you'd better|if you could|can you also|could you also|any chance you could|is there any chance you could|
@@ -347,6 +367,7 @@ export const english: Language = {
       be a dear and|be a love and|be an angel and|be so kind as to|would you be so kind as to|would it be possible for you to|
       is it possible for you to|can i leave you to|could i leave you to|can i leave it to you to|when you get a chance|when you get a minute|
       when you have a minute|when you have a moment|if you get a chance|it'd help if you could|
+      if you two could|if you both could|if you can|if you would|if you'd|
       could i trouble you to|can i trouble you to|do me a favour and|do me a favor and|it would be great if you could|
       it'd be great if you could|i'd appreciate it if you could|we need you to`),
     reminders:
@@ -354,7 +375,7 @@ export const english: Language = {
       be sure to|note to self|memo to self|reminder to|to do|todo|must remember to|mustn't forget to|need to|have to|got to|need a|need an|need some|need new|need more|
       never forget to|please remember to|gotta|must`),
     openRequests:
-      phrases(`have you got|do you have|any news on|somebody needs to|someone needs to|somebody has to|someone has to|somebody should|someone should|
+      phrases(`have you got|have you|have you already|did you|did you ever|did you get round to|did you manage to|are you|do you have|any news on|somebody needs to|someone needs to|somebody has to|someone has to|somebody should|someone should|
       who can|who could|who will|who's going to|who's gonna|who is going to|who wants to|who'd like to|who's up for|any volunteers to|
       one of us has to|one of us should|one of us needs to|one of us ought to|one of you needs to|one of you has to|
       could one of you|can one of you|would somebody|would someone|will somebody|will someone|someone's got to|somebody's got to|
@@ -380,7 +401,7 @@ export const english: Language = {
       i can do them|i don't mind doing that|i don't mind doing it|i'm happy to do that|i'm happy to do it|happy to do that|i'll get that out of the way|
       i'll get it out of the way|i'll have a go at that|i'll take charge of that|i'll be responsible for that|i'll get that organised|
       i'll get that organized|i'll have that done|i'll have it done|i'll have it ready|consider that done|i'll volunteer|
-      count on me|i will do it|i will do that|i'm on it|i'll sort it|i'll sort it out|i'll get it done`),
+      count on me|i will do it|i will do that|i'm on it|i'll sort it|i'll sort it out|i'll get it done|put me down for that|put me down for it|put me down|that one's mine|that's mine|leave them with me|i'll pick that up|i'll own that|i'll take them|i'll take those|i'll do those|i'll do both`),
     yes: phrases(`course|yeah course|yes|yeah|yep|yup|sure|okay|ok|of course|right|no problem|will do|gladly|absolutely|noted|got it|fine|
       not a problem|sure thing|by all means|go on then|that's fine|that works|i know i know|fine by me|can do|happy to|i'd be happy to|i'd be glad to|
       glad to|i'd love to|with pleasure|very well|right you are|righto|okey doke|roger|copy that|you bet|aye|i will|not at all|don't worry i will|
@@ -394,7 +415,7 @@ export const english: Language = {
     cancels:
       phrases(`never mind|nevermind|forget it|forget about it|forget that|don't bother|no need|scratch that|cross that off|
       not necessary|you don't have to|you don't need to|don't worry about it|no longer needed|strike that|leave it|it's off|on second thoughts|
-      it's sorted|that's sorted|no don't|not here then|then don't`),
+      it's sorted|that's sorted|no don't|not here then|then don't|another day|some other time|not now`),
     negations: words(
       "not never no n't don't won't can't nothing nobody none neither nor cannot isn't doesn't didn't wouldn't",
     ),
@@ -402,10 +423,10 @@ export const english: Language = {
       phrases(`hang on|hold on|wait|one day|some day|someday|if|unless|maybe|perhaps|would|wish|said|says|say|told|tells|goes|quote|asked|thought|used to|
       might|imagine|suppose|pretend|whenever|could have|should have|would have|he goes|she goes|who says|was like|
       probably|possibly|i doubt|whether|in case|before i|until i|how do i|why do i|when do i|what do i|do i|
-      should i|once i`),
+      should i|once i|don't let me`),
     noPlanInside:
       phrases(`rather|right now|already|some day|someday|one day|bothers|bother|or not|or can i|or should i|haha|
-      just kidding|kidding|if i were|ever again|in your dreams|at some point|for ever|forever|my word|this instant|or was it|a seat|a look|your time|care|it easy|a while|a break|how|the point`),
+      just kidding|kidding|if i were|ever again|in your dreams|at some point|for ever|forever|my word|this instant|this second|this minute|or was it|a seat|a look|your time|care|it easy|a while|a break|how|the point`),
     clauseStarts:
       phrases(`because|but|so|okay|ok|if|unless|anyway|since|although|when|right|cause|'cause|well|yes|yeah|no|
       and i|and i'll|and you|and you'll|and you're|and we'll|and he'll|and she'll|and they'll|and he|and she|and we|and they|and then|and it|and the|and that's|and what|and who|and if|and when|
@@ -438,7 +459,7 @@ export const english: Language = {
     carrying: words('bring wear take bake cook'),
     joining: words('pick collect meet drive come bring fetch take'),
     sharing: phrases(
-      `who's on|who's going to|who is going to|who can|who could|who'll|who does what|who's doing|who is doing|who's bringing|who is bringing|who wants to|who takes|who does`,
+      `who's on|who's going to|who is going to|who can|who could|who'll|who does what|who's doing|who is doing|who's bringing|who is bringing|who wants to|who wants|who takes|who does`,
     ),
     emphatic: phrases(''),
     soon: phrases(`later|on the way home|on my way home|on the way back|on the way out|on my way out|after work|when i get home|
@@ -449,7 +470,7 @@ export const english: Language = {
       words(`think know believe hope guess bet agree love like hate miss wait feel remember understand mean need want see
       hear admit imagine suppose wonder wish enjoy die live kill happen seem keep manage survive regret forget worry care never
       always probably possibly maybe certainly surely simply only even rather sooner hardly eventually definitely presumably
-      continue carry pretend sound start stop appreciate trust recognise recognize notice become stick`),
+      continue carry pretend sound start stop appreciate trust recognise recognize notice become stick fast rest relax`),
     infinitiveEnding: null,
     musts: phrases('needs to|need to|has to|have to|must|should|needs|need|is due|are due'),
     appointments:

@@ -44,9 +44,20 @@ const STRONG = `acheter ajouter aller amener annuler appeler apporter arroser ch
   relire rédiger résumer publier diffuser distribuer féliciter négocier rembourser gonfler déboucher purger vernir percer visser
   désherber semer récolter brosser vacciner rincer éplucher congeler décongeler plastifier agrafer numériser contester réclamer
   expédier fournir soumettre
-  poncer réchauffer étendre recontacter transférer garder`;
-const WEAK = 'faire mettre dire lire montrer garder tenir monter prendre passer chercher donner';
-const STATES = `aller arriver attendre boire courir dormir être manger marcher nager partir parler penser regarder rentrer
+  poncer réchauffer étendre recontacter transférer garder
+  obtenir trier classer archiver convoquer consulter contrôler créer décaler déplacer démonter débrancher découper dessiner effacer
+  emballer enlever enregistrer entretenir essuyer éteindre évaluer examiner exporter facturer fabriquer filmer frotter graver
+  graisser griller insérer intégrer jeter joindre lancer lister marquer mélanger mesurer modifier ôter peler peser
+  photographier placer plier présenter prolonger promener proposer protéger raccompagner racheter ramasser rassembler
+  recharger rechercher recommander recopier rectifier recruter réduire refaire regrouper relever remonter renseigner repeindre
+  reporter repousser reprendre reproduire résoudre retrouver réunir saisir sauvegarder sceller séparer servir souder
+  stocker supprimer surveiller taper teindre tester traduire traiter tricoter valider voter garer gérer accrocher afficher aiguiser
+  allumer arracher assembler assurer attacher avancer balayer aspirer bloquer débloquer boucher brancher clouer coller
+  compléter compter cirer coudre creuser cuire débarrasser décorer défaire dégivrer démarcher détacher emballer encadrer enfourner
+  épousseter équiper estimer étaler expliquer faxer ficeler fouiller garnir habiller héberger hisser huiler initialiser
+  inspecter interroger isoler justifier laisser lustrer mixer nouer ouvrir planifier plâtrer pomper`;
+const WEAK = 'faire mettre dire lire montrer garder tenir monter prendre passer chercher donner parler';
+const STATES = `aller arriver attendre boire courir dormir être manger marcher nager partir penser regarder rentrer
   rester revenir travailler venir voir jouer sortir`;
 const IRREGULAR_PRESENT: Readonly<Record<string, string>> = {
   appeler: 'appelle',
@@ -95,6 +106,30 @@ const IRREGULAR_PRESENT: Readonly<Record<string, string>> = {
   recoudre: 'recouds',
   peindre: 'peins',
   courir: 'cours',
+  obtenir: 'obtiens',
+  essuyer: 'essuie',
+  éteindre: 'éteins',
+  jeter: 'jette',
+  joindre: 'joins',
+  peser: 'pèse',
+  promener: 'promène',
+  racheter: 'rachète',
+  réduire: 'réduis',
+  refaire: 'refais',
+  défaire: 'défais',
+  relever: 'relève',
+  repeindre: 'repeins',
+  reprendre: 'reprends',
+  résoudre: 'résous',
+  servir: 'sers',
+  teindre: 'teins',
+  traduire: 'traduis',
+  cuire: 'cuis',
+  coudre: 'couds',
+  gérer: 'gère',
+  protéger: 'protège',
+  compléter: 'complète',
+  transférer: 'transfère',
 };
 const IRREGULAR_FUTURE: Readonly<Record<string, string>> = {
   appeler: 'appellerai',
@@ -148,6 +183,38 @@ function presentOf(infinitive: string): string[] {
   const irregular = IRREGULAR_PRESENT[infinitive];
   if (irregular !== undefined) return irregular.split('|');
   return [infinitive.endsWith('er') ? infinitive.slice(0, -1) : `${infinitive.slice(0, -1)}s`];
+}
+
+const IRREGULAR_PARTICIPLES: Readonly<Record<string, string>> = {
+  faire: 'fait',
+  refaire: 'refait',
+  mettre: 'mis',
+  remettre: 'remis',
+  transmettre: 'transmis',
+  soumettre: 'soumis',
+  prendre: 'pris',
+  reprendre: 'repris',
+  dire: 'dit',
+  écrire: 'écrit',
+  inscrire: 'inscrit',
+  ouvrir: 'ouvert',
+  lire: 'lu',
+  relire: 'relu',
+  voir: 'vu',
+  tenir: 'tenu',
+  obtenir: 'obtenu',
+  prévenir: 'prévenu',
+  résoudre: 'résolu',
+  réduire: 'réduit',
+  traduire: 'traduit',
+  peindre: 'peint',
+  joindre: 'joint',
+};
+
+/** "Appelé", "rempli", "rendu". */
+function participleOf(infinitive: string): string {
+  const stem = infinitive.slice(0, -2);
+  return IRREGULAR_PARTICIPLES[infinitive] ?? stem + ({ er: 'é', ir: 'i' }[infinitive.slice(-2)] ?? 'u');
 }
 
 function futureOf(infinitive: string): string[] {
@@ -370,11 +437,13 @@ export const french: Language = {
     ]),
     imperatives: new Map([...formsBy(imperativesOf), ['va', { infinitive: 'aller', isWeak: true }]]),
     infinitives: new Map(verbs.map(verb => [withoutAccents(verb.infinitive), verb])),
+    gerunds: new Map(verbs.map(verb => [withoutAccents(participleOf(verb.infinitive)), verb])),
     subject: words("je j'"),
     listener: words('tu vous'),
     clitics: words("te t' vous lui leur le la l' les m' me moi en y nous s' se"),
     particles: words(''),
-    promises: phrases(`je vais|je dois|il faut que je|faut que je|je dois encore|
+    promises:
+      phrases(`c' est moi qui vais|c' est moi qui dois|c' est moi qui|je vais|je dois|il faut que je|faut que je|je dois encore|
       je pense à|il faut que j'|faut que j'|je vais te|je vais vous|je vais lui|je vais leur|je vais le|je vais la|je vais les|je vais l'|je vais en|je vais y|
       rappelle moi de|rappelle moi d'|rappelez moi de|je dois absolument|je dois aussi|je vais aussi|je n' oublie pas de|j' ai à|je dois penser à|il faudra que je|je tâcherai de|il ne faut pas que j' oublie de|ne pas oublier de|
       j' ai promis de|j' ai promis d'|je promets de|je m' engage à|je me suis engagé à|je me suis engagée à|il me reste à|
@@ -400,7 +469,7 @@ export const french: Language = {
       phrases(`n' oublie pas de|n' oubliez pas de|n' oublie pas d'|n' oubliez pas d'|n' oublie pas|n' oubliez pas|oublie pas de|
       oublie pas|pense à|pensez à|pense bien à|penser à|ne pas oublier de|ne pas oublier|souviens toi de|note pour moi`),
     openRequests:
-      phrases(`quelqu'un doit|quelqu' un doit|qui peut|il faut|il faudrait|on doit|il manque|il nous faut|il n' y a plus de|
+      phrases(`tu as|t' as|as tu|vous avez|avez vous|tu as déjà|t' as déjà|vous avez déjà|tu as bien|quelqu'un doit|quelqu' un doit|qui peut|il faut|il faudrait|on doit|il manque|il nous faut|il n' y a plus de|
       il me faut|il me faudrait|il faudrait que quelqu'un|il faut que quelqu'un|quelqu'un pourrait|quelqu'un peut|qui veut bien|qui se charge de|qui s' occupe de|qui va|
       il faut aussi|il faudrait aussi|il ne faudrait pas oublier de|il ne faut pas oublier de|il ne faudrait pas oublier d'|on pourrait|
       il n' y a plus d'|on n' a plus de|faut|qui pourrait|j' ai besoin de|on a besoin de|je voudrais`),
@@ -426,7 +495,7 @@ export const french: Language = {
       je viens de|hier`),
     cancels:
       phrases(`laisse tomber|laissez tomber|pas la peine|c' est pas la peine|ce n' est pas la peine|inutile|oublie ça|
-      oubliez ça|finalement non|non laisse|laisse|pas besoin|plus la peine|tu n' as pas besoin|tant pis|ne t' embête pas`),
+      oubliez ça|finalement non|non laisse|laisse|pas besoin|plus la peine|tu n' as pas besoin|tant pis|ne t' embête pas|une autre fois|un autre jour|pas maintenant`),
     negations: words('pas jamais rien personne aucun aucune ni non'),
     noPlanBefore:
       phrases(`si|s'|peut être|dit|disait|disais|imagine|imaginons|aurais|aurait|aurions|pourrais bien|voudrais|je cite|
@@ -485,6 +554,8 @@ export const french: Language = {
       words(`être avoir pouvoir devoir vouloir savoir croire penser espérer aimer détester adorer sentir comprendre connaître
       vivre mourir oublier rire pleurer tomber perdre gagner`),
     infinitiveEnding: /^\p{Ll}{2,}(?:er|ir|re)$/u,
-    musts: phrases('doit|doivent|il faut|faut|il faudrait|il faudra|devrait|devraient|il manque'),
+    musts: phrases(
+      'a besoin de|ont besoin de|doit|doivent|il faut|faut|il faudrait|il faudra|devrait|devraient|il manque',
+    ),
   },
 };

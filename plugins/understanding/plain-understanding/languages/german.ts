@@ -71,11 +71,22 @@ const STRONG = `abbestellen abgeben abholen abschicken absagen abschließen absc
   ausarbeiten erstellen verfassen formulieren veröffentlichen herunterladen runterladen umtopfen jäten ernten schleifen lackieren
   kehren fegen entlüften absprechen durchsprechen rumschicken rumfragen begleichen beschriften laminieren kopieren einscannen
   scannen verteilen abheften zurückzahlen
-  überlegen umrühren vorbestellen vormerken wegwerfen wischen zuschneiden zusammenstellen zubereiten staubsaugen saugen bescheidsagen impfen`;
+  überlegen umrühren vorbestellen vormerken wegwerfen wischen zuschneiden zusammenstellen zubereiten staubsaugen saugen bescheidsagen impfen
+  übernehmen annehmen abnehmen freinehmen vornehmen auftragen eincremen einreiben ausmachen abmachen zumachen aufsetzen umsetzen
+  einsetzen absetzen durchsehen durchgehen nachlesen tippen kleben aufkleben bohren schrauben anschrauben tapezieren grundieren
+  verputzen spachteln sägen ölen schmieren flicken stopfen stricken häkeln säubern schrubben abstauben lüften heizen grillen
+  braten schälen decken abdecken abräumen einräumen umräumen beschaffen auftreiben ersetzen erstatten ausgleichen beilegen belegen
+  nachweisen sichern sperren freigeben zuteilen einteilen einplanen koordinieren abstimmen rückmelden zurückmelden durchklingeln
+  anschreiben zurückschreiben antworten beauftragen betreuen pflegen ausführen abliefern prüfen nachzählen zählen wiegen notieren
+  vorkochen aufwärmen auftauen einlegen rausholen reinholen hochholen raufbringen rausstellen hinstellen herbringen
+  rausgeben ausgeben auszahlen spenden verschenken versteigern inserieren kündigen widerrufen anfechten klagen
+  zerlegen demontieren aufbocken tauschen aufziehen abziehen beziehen bemalen schmücken dekorieren gestalten entwerfen skizzieren
+  speichern sichern hochfahren aufspielen updaten umstellen ausschalten einschalten abschalten anschalten programmieren
+  rasieren kämmen wickeln baden duschen windeln anprobieren abstecken nachziehen ausrechnen berechnen schätzen kalkulieren`;
 const WEAK = `geben helfen lassen lernen lesen machen nehmen sagen schaffen setzen stellen suchen tun stimmen hängen legen üben tragen
-  räumen nachdenken`;
+  räumen nachdenken sprechen reden`;
 const STATES = `arbeiten aufstehen bleiben denken einsteigen essen fahren fliegen gehen halten hinfahren hingehen kommen laufen
-  losfahren malen mitkommen schauen schlafen sehen sein sprechen treffen trinken umsteigen vorbeifahren vorbeigehen
+  losfahren malen mitkommen schauen schlafen sehen sein treffen trinken umsteigen vorbeifahren vorbeigehen
   vorbeikommen warten ankommen abfahren zurückkommen heimfahren wegfahren mitfahren`;
 const PARTICLES = `ab an auf aus bei durch ein fertig fest heim her heraus hin hoch los mit mit nach raus rein runter um vor
   vorbei weg weiter zu zurück zusammen`;
@@ -112,6 +123,28 @@ const WHOLE = words(
   'antworten bestellen fertigen festigen herrschen mieten mitteln umarmen einigen ausern zahlen abend beisen',
 );
 
+const STRONG_PARTICIPLES: Readonly<Record<string, string>> = Object.fromEntries(
+  `bringen gebracht|denken gedacht|schreiben geschrieben|rufen gerufen|geben gegeben|nehmen genommen|sprechen gesprochen|lesen gelesen|
+  sehen gesehen|schneiden geschnitten|leihen geliehen|laden geladen|waschen gewaschen|gießen gegossen|schließen geschlossen|
+  ziehen gezogen|tragen getragen|werfen geworfen|streichen gestrichen|backen gebacken|messen gemessen|finden gefunden|lassen gelassen|
+  halten gehalten|weisen gewiesen|binden gebunden|schieben geschoben|wiegen gewogen|treffen getroffen|helfen geholfen|tun getan|
+  gehen gegangen|kommen gekommen|fahren gefahren|schleifen geschliffen|reiben gerieben|braten gebraten`
+    .split('|')
+    .map(pair => pair.trim().split(' ') as [string, string]),
+);
+const INSEPARABLE = /^(?:be|er|ver|ent|zer|über|unter|ge)(?=.{4})/;
+
+/** "Zurückgerufen", "besprochen", "reserviert". */
+function participleOf(infinitive: string): string {
+  const [particle, base] = partsOf(infinitive);
+  const prefix = INSEPARABLE.exec(base)?.[0] ?? '';
+  const strong = STRONG_PARTICIPLES[base.slice(prefix.length)];
+  if (strong !== undefined) return particle + (prefix === '' ? strong : prefix + strong.slice(2));
+  const stem = base.replace(/e?n$/, '');
+  const ending = /[td]$|[^lrh][mn]$/.test(stem) ? 'et' : 't';
+  return `${particle}${prefix !== '' || base.endsWith('ieren') ? '' : 'ge'}${stem}${ending}`;
+}
+
 function firstPersonOf(base: string): string[] {
   if (base === 'klären') return ['kläre']; // "klar" agrees
   if (base === 'sein') return ['bin'];
@@ -121,8 +154,15 @@ function firstPersonOf(base: string): string[] {
   return [base.slice(0, -1), base.slice(0, -2)];
 }
 
+/** "Nimm" of "nehmen", "übernimm" of "übernehmen". */
+function irregularOf(base: string): string | undefined {
+  const prefix = INSEPARABLE.exec(base)?.[0] ?? '';
+  const rest = IRREGULAR_IMPERATIVES[base.slice(prefix.length)];
+  return IRREGULAR_IMPERATIVES[base] ?? (rest === undefined ? undefined : prefix + rest);
+}
+
 function imperativesOf(base: string): string[] {
-  const irregular = IRREGULAR_IMPERATIVES[base];
+  const irregular = irregularOf(base);
   if (irregular !== undefined) return [irregular];
   if (base === 'tun') return ['tu'];
   if (base.endsWith('eln')) return [`${base.slice(0, -3)}le`];
@@ -131,7 +171,7 @@ function imperativesOf(base: string): string[] {
 }
 
 function secondPersonOf(base: string): string[] {
-  const irregular = IRREGULAR_IMPERATIVES[base];
+  const irregular = irregularOf(base);
   if (irregular !== undefined) return [`${irregular}${/[sß]$/.test(irregular) ? 't' : 'st'}`];
   const stem = base.endsWith('eln') || base.endsWith('ern') ? base.slice(0, -1) : base.slice(0, -2);
   const umlaut = base === 'fahren' || base === 'tragen' || base === 'halten' || base === 'laufen';
@@ -373,6 +413,7 @@ export const german: Language = {
         return [[withoutAccents(verb.infinitive), verb] as [string, Verb], ...withZu];
       }),
     ),
+    gerunds: new Map(verbs.map(verb => [withoutAccents(participleOf(verb.infinitive)), verb])),
     subject: words('ich'),
     listener: words('du'),
     clitics: words('mich mir dir dich euch ihnen ihm ihr uns es das den die ihn sie'),
@@ -401,7 +442,7 @@ export const german: Language = {
       denk bitte daran|denk bitte dran|denken sie daran|denken sie bitte daran|denken sie an|denk an|denkt daran|nicht vergessen|notiz an mich|notiz an mich selbst|
       denk auch an|vergiss|muss noch|denken sie bitte an|denk bitte an`),
     openRequests:
-      phrases(`jemand muss|jemand müsste|einer muss|wer kann|wer könnte|kann jemand|könnte jemand|kann wer|
+      phrases(`hast du|hast du schon|haben sie|haben sie schon|habt ihr|habt ihr schon|hattest du|jemand muss|jemand müsste|einer muss|wer kann|wer könnte|kann jemand|könnte jemand|kann wer|
       es müsste jemand|müsste jemand|es müsste einer|müsste einer|müsste mal jemand|einer müsste|kann einer|könnte einer|könnte mal jemand|
       kann mal jemand|wer will|wer möchte|wer ist so lieb und|einer von uns muss|einer von euch muss|muss noch jemand|
       wir brauchen|wir müssen|man müsste|man muss|es fehlt|es fehlen|uns fehlt|wir haben kein|wir haben keine|muss jemand|
@@ -413,7 +454,7 @@ export const german: Language = {
       phrases(`erstens|zweitens|drittens|viertens|fünftens|punkt eins|punkt zwei|punkt drei|punkt vier|nummer eins|
       nummer zwei|nummer drei|nummer vier|nummer fünf|notiz an mich|notiz für mich|außerdem|dann noch|und dann|merken|dann`),
     takings:
-      phrases(`kriegst du|bekommst du|kriegen sie|bekommen sie|mach ich|mache ich|das mache ich|das mach ich|ich mache das|ich mach das|ich mach's|ich kümmere mich|
+      phrases(`das machen wir|das erledigen wir|mach ma|ich erledige es|das regel ich|das regle ich|kriegst du|bekommst du|kriegen sie|bekommen sie|mach ich|mache ich|das mache ich|das mach ich|ich mache das|ich mach das|ich mach's|ich kümmere mich|
       kümmere ich mich|übernehme ich|ich übernehme das|erledige ich|ich erledige das|wird gemacht|wird erledigt|schaffe ich|
       das schaffe ich|schaff ich|ich kümmere mich darum|kümmer ich mich|ich kümmer mich drum|das übernehme ich|ich mache es|
       übernehm ich|das übernehm ich|kann ich machen|das kann ich machen|mach ich gern|mach ich gerne|lass mich das machen|verlass dich drauf|

@@ -129,7 +129,7 @@ export interface ActWords {
   /** Verb forms in the second person, addressed to the listener: "du bringst". */
   secondPerson: ReadonlyMap<string, Verb>;
   infinitives: ReadonlyMap<string, Verb>;
-  /** Forms after "would you mind" and "you haven't": "calling", "called". */
+  /** Forms after "would you mind", "you haven't" and "hast du": "calling", "called". */
   gerunds?: ReadonlyMap<string, Verb>;
   /** Next to a verb in the first person: "ich". Null: the verb alone is enough. */
   subject: ReadonlySet<string> | null;

@@ -38,10 +38,18 @@ const STRONG = `abrir acompañar anotar apagar apuntar arreglar avisar ayudar ba
   gestionar abonar matricular podar sembrar trasplantar lijar barnizar taladrar atornillar desatascar vacunar bañar cepillar hornear
   pelar descongelar congelar etiquetar fotocopiar escanear reenviar redactar repartir distribuir corregir publicar agradecer
   felicitar
-  concertar adjuntar actualizar reclamar tramitar bajar ajustar avisar entregar guardar hablar apuntar tender`;
+  concertar adjuntar actualizar reclamar tramitar bajar ajustar avisar entregar guardar hablar apuntar tender
+  firmar conseguir averiguar encender colocar cuidar sustituir añadir borrar eliminar pegar depositar retirar cubrir marcar contactar
+  consultar coordinar convocar cumplimentar completar acabar aparcar alquilar calentar enfriar mezclar batir asar hervir calcular
+  contar cotizar compartir desmontar empacar envolver enseñar facturar fijar formatear grabar investigar juntar localizar mover
+  negociar notificar ofrecer pesar presupuestar programar proponer reiniciar rechazar recargar reembolsar reorganizar responder
+  separar servir sellar solucionar soldar sumar suspender telefonear trasladar trapear acercar alcanzar aclarar agendar anular
+  aplazar archivar asegurar componer rellenar remitir enmarcar encolar clavar atar forrar doblar recortar rallar freír aliñar
+  aspirar desinfectar ventilar engrasar inflar cambiar desbloquear renombrar descolgar enchufar desenchufar duplicar traspasar
+  liquidar saldar prorrogar denunciar alegar recurrir`;
 const WEAK =
-  'leer estudiar decir probar cambiar pasar poner tomar hacer dar tirar empezar terminar dejar echar coger mirar';
-const STATES = `andar beber comer correr dormir esperar estar hablar ir jugar llegar quedar salir ser trabajar venir ver`;
+  'leer estudiar decir probar cambiar pasar poner tomar hacer dar tirar empezar terminar dejar echar coger mirar hablar';
+const STATES = `andar beber comer correr dormir esperar estar ir jugar llegar quedar salir ser trabajar venir ver`;
 const IRREGULAR_PRESENT: Readonly<Record<string, string>> = {
   hacer: 'hago',
   poner: 'pongo',
@@ -74,6 +82,22 @@ const IRREGULAR_PRESENT: Readonly<Record<string, string>> = {
   empezar: 'empiezo',
   probar: 'pruebo',
   tender: 'tiendo',
+  conseguir: 'consigo',
+  encender: 'enciendo',
+  calentar: 'caliento',
+  hervir: 'hiervo',
+  contar: 'cuento',
+  envolver: 'envuelvo',
+  mover: 'muevo',
+  ofrecer: 'ofrezco',
+  proponer: 'propongo',
+  componer: 'compongo',
+  servir: 'sirvo',
+  soldar: 'sueldo',
+  freír: 'frío',
+  averiguar: 'averiguo',
+  sustituir: 'sustituyo',
+  descolgar: 'descuelgo',
 };
 const IRREGULAR_FUTURE: Readonly<Record<string, string>> = {
   hacer: 'haré',
@@ -111,7 +135,7 @@ const IRREGULAR_IMPERATIVES: Readonly<Record<string, string>> = {
 };
 /** Forms that are more often nouns or mean something else. */
 const NO_FIRST_PERSON = words(
-  'trabajo cambio cuento encargo cargo juego cobro como recuerdo cocino estudio espero paso presto ordeno quedo vacio',
+  'trabajo cambio cuento encargo cargo juego cobro como recuerdo cocino estudio espero paso presto ordeno quedo vacio marco peso sello traslado contacto archivo sueldo junto calculo cuidado frio servicio doblo recorto corto pago reparto abono registro pego',
 );
 const ENCLITICS = [
   '',
@@ -145,6 +169,29 @@ const verbs: Verb[] = [...new Set([...words(STRONG), ...weak, ...states])].map(i
 
 function presentOf(infinitive: string): string[] {
   return [IRREGULAR_PRESENT[infinitive] ?? `${infinitive.slice(0, -2)}o`];
+}
+
+const IRREGULAR_PARTICIPLES: Readonly<Record<string, string>> = {
+  hacer: 'hecho',
+  poner: 'puesto',
+  proponer: 'propuesto',
+  componer: 'compuesto',
+  escribir: 'escrito',
+  ver: 'visto',
+  decir: 'dicho',
+  abrir: 'abierto',
+  cubrir: 'cubierto',
+  devolver: 'devuelto',
+  envolver: 'envuelto',
+  resolver: 'resuelto',
+  imprimir: 'impreso',
+  freír: 'frito',
+};
+
+/** "Llamado", "recogido". */
+function participleOf(infinitive: string): string {
+  const ending = infinitive.endsWith('ar') ? 'ado' : 'ido';
+  return IRREGULAR_PARTICIPLES[infinitive] ?? infinitive.slice(0, -2) + ending;
 }
 
 function imperativesOf(infinitive: string): string[] {
@@ -359,6 +406,7 @@ export const spanish: Language = {
     ),
     imperatives: new Map(withEnclitics(formsBy(imperativesOf))),
     infinitives: new Map(withEnclitics(formsBy(infinitive => [infinitive]))),
+    gerunds: new Map(verbs.map(verb => [withoutAccents(participleOf(verb.infinitive)), verb])),
     subject: null,
     listener: null,
     clitics: words('te se le les lo la los las me os nos yo'),
@@ -383,7 +431,7 @@ export const spanish: Language = {
       phrases(`recordar|no te olvides de|no se olvide de|no olvides|no olvide|acuérdate de|acuérdese de|acuerdate de|recuerda|recuerde|que no se te olvide|
       no te olvides|que no se le olvide|acordarse de|no se te olvide|ten en cuenta|nota para mí|no te vayas a olvidar de|acuérdate`),
     openRequests:
-      phrases(`alguien tiene que|quién puede|quien puede|hay que|hace falta|nos falta|nos faltan|faltan|falta|no queda|no quedan|
+      phrases(`has|ya has|habéis|ya habéis|ha podido|alguien tiene que|quién puede|quien puede|hay que|hace falta|nos falta|nos faltan|faltan|falta|no queda|no quedan|
       necesitamos|tenemos que|alguien puede|alguien debería|habría que|alguien podría|alguien tendría que|quién va a|quién podría|quién quiere|
       quién se encarga de|habrá que|nos hace falta|uno de nosotros tiene que|quiero|necesito|me gustaría`),
     offers: phrases('quieres que te|quieres que|quiere que|queréis que|te puedo|le puedo|os puedo'),
@@ -405,7 +453,7 @@ export const spanish: Language = {
       'ya|ya está|ya lo hice|ya lo he hecho|ya lo tengo|toma|aquí tiene|aquí tienes|ya lo|ya la|ya los|ya las|ayer|ya he|ya están',
     ),
     cancels: phrases(`déjalo|dejalo|no hace falta|olvídalo|olvidalo|no te preocupes|ya no|mejor no|no importa|
-      no es necesario|da igual`),
+      no es necesario|da igual|otro día|otra vez será|ahora no`),
     negations: words('no nunca jamás nada nadie ningún ninguna ninguno tampoco ni'),
     noPlanBefore:
       phrases(`si|algún día|un día de estos|me llamo|quizás|quizá|tal vez|a lo mejor|dijo|dice|decía|me dice|imagínate|ojalá|cuando era|antes de que|habría|hubiera|
@@ -416,7 +464,7 @@ export const spanish: Language = {
     clauseStarts:
       phrases(`porque|pero|si|sino|pues|entonces|y yo|y tú|y él|y ella|y si|y no|y luego|y me|y te|y la|y el|y los|y lo|y así|y que|y a|
       cuando|donde|aunque|vale|gracias|adiós|que|yo|tú|él|ella|es|son|está|no|sí|o si|así que|a ver|bueno|claro|oye|mira|ya|hasta luego|quién|
-      cuál|cómo|puedes|tienes|tiene|hay|y acuérdate|y recuerda|y trae|y compra|y llama|y tráeme|eso|y voy|y tengo`),
+      cuál|cómo|dime|dígame|puedes|tienes|tiene|hay|y acuérdate|y recuerda|y trae|y compra|y llama|y tráeme|eso|y voy|y tengo`),
     personal: words('le les'),
     pronouns: words(
       'lo la los las le les se eso esto ese esa esos esas todo me te nos os mí ti ello otro otra uno una',
@@ -462,6 +510,8 @@ export const spanish: Language = {
       words(`ser estar haber tener poder deber querer saber creer pensar esperar amar odiar sentir entender conocer vivir morir
       olvidar gustar parecer ganar perder`),
     infinitiveEnding: /^\p{Ll}+[aei]r(?:(?:me|te|se|le|les|nos)?(?:l[oa]s?)?)$/u,
-    musts: phrases('tiene que|tienen que|hay que|debe|deben|habría que|falta|faltan|hace falta'),
+    musts: phrases(
+      'necesita|necesitan|tiene que|tienen que|hay que|debe|deben|habría que|falta|faltan|hace falta',
+    ),
   },
 };
