@@ -325,7 +325,11 @@ test('The command line imports, lists and undoes imports, with a running server 
     taken.stderr,
   );
   const list = await command([...at, '--list'], {});
-  t.regex(list.stdout, /done +Bee +earshot-\w+ +conversations: 1, people: 1, memories: 2, tasks: 2/, list.stderr);
+  t.regex(
+    list.stdout,
+    /done +Bee +earshot-\w+ +conversations: 1, people: 1, memories: 2, tasks: 2/,
+    list.stderr,
+  );
   const again = await command([...at, folder], {});
   t.regex(again.stdout, /from Bee:\n {2}nothing\nImported before: 5\.\n/, again.stderr);
   t.notRegex(again.stdout, /undo/);
