@@ -14,7 +14,7 @@ export function addressOf(fields: string[]): Record<string, unknown> {
     const [, name = '', sign, value = ''] = /^([^=:]+)(:?=)(.*)$/s.exec(field) ?? [];
     if (sign === '=') return [name, value];
     if (sign === ':=') return [name, fromJson(name, value)];
-    throw new AppError('invalid_request', `"${field.slice(0, 20)}" is no field: write name=value`);
+    throw new AppError('invalid_request', `"${field.slice(0, 20)}" is not a field: write name=value`);
   });
   return Object.fromEntries(entries);
 }
@@ -23,7 +23,7 @@ function fromJson(name: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new AppError('invalid_request', `${name}:= is followed by JSON; write ${name}=text for a text`);
+    throw new AppError('invalid_request', `${name}:= needs JSON; for plain text write ${name}=text`);
   }
 }
 

@@ -46,7 +46,10 @@ function addCreate(app: Command): void {
     )
     .option('--actions <list>', 'actions it requests: read_conversations, …, comma-separated', byCommas)
     .option('--scopes <list>', 'data in its prompts: user_name, user_facts, …, comma-separated', byCommas)
-    .option('--setup-url <url>', 'URL requested with ?uid= before installation: is the setup complete?')
+    .option(
+      '--setup-url <url>',
+      'URL that is asked with ?uid= before an installation whether the setup is complete',
+    )
     .option('--description <text>', 'what it is for')
     .option('--json', 'answer as one JSON object')
     .addHelpText(
@@ -98,14 +101,14 @@ function addShow(app: Command): void {
       const answer = await perform(await settingsOf(command), 'app.show', { app: given });
       const { name, id, owner, description, webhookUrl, setupUrl, actions, scopes, keys, hooks } = answer;
       const lines = [
-        `${name} (${id}) of ${owner}`,
+        `${name} (${id}), owned by ${owner}`,
         ...(description === '' ? [] : [description]),
         `webhook: ${webhookUrl ?? 'none'}`,
         ...hooks.map(hook => `  ${hook.type}: ${stateOf(hook)}`),
         ...(setupUrl === null ? [] : [`set-up: ${setupUrl}`]),
         `actions: ${actions.join(', ') || 'none'}`,
         `scopes: ${scopes.join(', ') || 'none'}`,
-        ...keys.map(key => `secret: ${key.label} (${key.id}) of ${key.createdAt}`),
+        ...keys.map(key => `secret: ${key.label} (${key.id}), created ${key.createdAt}`),
       ];
       print(json, answer, lines.join('\n'));
     });
@@ -189,9 +192,9 @@ function addInstall(app: Command): void {
       });
       const lines = [
         `${user} has installed ${answer.name}.`,
-        `It is sent: ${answer.sent.join(', ') || 'nothing'}${answer.sent.length > 0 ? ` (to ${answer.webhookUrl})` : ''}`,
-        `It may ask for messages that hold: ${answer.scopes.join(', ') || 'nothing'}`,
-        `It may do: ${answer.actions.join(', ') || 'nothing'}`,
+        `It receives: ${answer.sent.join(', ') || 'nothing'}${answer.sent.length > 0 ? ` (to ${answer.webhookUrl})` : ''}`,
+        `Its prompts may contain: ${answer.scopes.join(', ') || 'nothing'}`,
+        `It may: ${answer.actions.join(', ') || 'nothing'}`,
       ];
       print(json, answer, lines.join('\n'));
     });

@@ -31,10 +31,10 @@ export function addBackup(program: Command): void {
     .addHelpText(
       'after',
       `
-A backup is one file. It holds the database, audio that waits for its text, keys, what plugins keep, and
-the configuration; not the speech models, which can be fetched again. The server makes one each day by
-itself. Keep some on another disk or machine: see backup in the configuration. s3://… uses the endpoint and
-the key of backup.s3 there, command: the programs of backup.command.
+A backup is one file. It contains the database, audio that waits for transcription, keys, data of plugins, and
+the configuration; not the speech models, which can be downloaded again. The server makes a backup every day.
+Keep some on another disk or machine: see backup in the configuration. s3://… uses the endpoint and the key
+of backup.s3 there, command: the programs of backup.command.
 
 Example: earshot backup --to /mnt/usb
 Example: earshot backup --to s3://my-backups/earshot`,
@@ -65,8 +65,8 @@ function addList(backup: Command): void {
         ...[instant(createdAt), size(bytes), encrypted ? 'encrypted' : '', file],
       ]);
       const none = enabled
-        ? `There is no backup in ${directory} yet. The server makes the first one within a day, earshot backup makes one now.`
-        : `There is no backup in ${directory}, and backup.enabled is false. earshot backup makes one.`;
+        ? `There is no backup in ${directory} yet. The server makes the first one within a day. To make one now: earshot backup`
+        : `There is no backup in ${directory}, and backup.enabled is false. To make one: earshot backup`;
       const backups = found.map(each => ({ ...each, createdAt: instant(each.createdAt) }));
       print(
         json,
@@ -106,8 +106,8 @@ function addKey(backup: Command): void {
 function keySheet(recipient: string, identity: string): string {
   return `Emergency sheet for encrypted backups of Earshot
 
-1. Write this line into a file such as earshot-key.txt, and keep it away from the server: on paper, in a
-   password manager. Without it no encrypted backup can be opened, by anybody.
+1. Write this line into a file such as earshot-key.txt, and keep it away from the server: on paper, or in
+   a password manager. Nobody can open an encrypted backup without it.
 
    ${identity}
 
@@ -126,7 +126,7 @@ async function make(loaded: LoadedConfig, to: string | null): Promise<Backup> {
   for (;;) {
     const progress = await callControl(control, 'backup.progress', {});
     if (progress === 'absent')
-      throw new AppError('unavailable', 'The server ended before the backup was made');
+      throw new AppError('unavailable', 'The server stopped before the backup was made');
     if (progress.error !== null) throw new AppError('unavailable', progress.error);
     if (progress.backup) return progress.backup;
     await sleep(POLL_MS);

@@ -73,7 +73,9 @@ function addBridgeTools(bridge: Command): void {
     .argument('[name]', 'name or address of a connected wearable; absent: all of them')
     .argument('[control]', 'the control to set or run; without it, all controls are listed')
     .argument('[value]', 'its value')
-    .description('set or do what a connected wearable offers: light, microphone gain, vibration, photos')
+    .description(
+      'list, set or run the controls of a connected wearable: light, microphone gain, vibration, photos',
+    )
     .addHelpText('after', '\nExample: earshot bridge control Pendant led 20')
     .action(async (...[name, control, value, , command]: ControlArguments) => {
       const { config, file } = settingsHere(command);
@@ -88,8 +90,8 @@ function addBridgeTools(bridge: Command): void {
   bridge
     .command('board')
     .argument('<action>', 'add, list or forget')
-    .argument('[name]', 'the board, lower case, as desk')
-    .description('give boards on the local network tokens to stream to the bridge')
+    .argument('[name]', 'name of the board in lower case, such as desk')
+    .description('manage boards on the local network, which need a token to stream to the bridge')
     .addHelpText('after', '\nExample: earshot bridge board add desk')
     .action(async (action: string, name: string | undefined, _: object, command: Command) => {
       const { config, file } = settingsHere(command);
@@ -98,7 +100,9 @@ function addBridgeTools(bridge: Command): void {
     });
   bridge
     .command('doctor')
-    .description('examine the Bluetooth adapter, bluetoothd, permission, library, and a server elsewhere')
+    .description(
+      'check the Bluetooth adapter, bluetoothd, permissions, the library, and the connection to a server elsewhere',
+    )
     .addHelpText('after', '\nExample: earshot bridge doctor')
     .action(async (_: object, command: Command) => {
       const { file } = settingsHere(command);
@@ -108,19 +112,19 @@ function addBridgeTools(bridge: Command): void {
 
 /** `device`: tools for authors of drivers. */
 export function addDevice(program: Command): void {
-  const device = program.command('device').description('check descriptions of wearables, and record traces');
+  const device = program.command('device').description('check drivers of wearables, and record traces');
   device
     .command('check')
     .argument('<file>', 'a driver: YAML, or a module')
-    .description('validate and explain a description, and play a recorded trace to it')
-    .option('--trace <file>', 'the trace to play, as `device record` makes it')
+    .description('validate and explain a driver, and test it with a recorded trace')
+    .option('--trace <file>', 'a trace, recorded with `device record`')
     .addHelpText('after', '\nExample: earshot device check my-board.yaml --trace my-board.trace.jsonl')
     .action((file: string, { trace }: { trace?: string }) =>
       runTool(['check', resolve(file), ...(trace ? ['--trace', resolve(trace)] : [])]),
     );
   device
     .command('record')
-    .argument('<file>', 'where the trace goes; what is said is in it')
+    .argument('<file>', 'file for the trace, which contains what is said')
     .description('record a trace of a wearable in reach')
     .option('--driver <file>', 'use only this driver')
     .option('--device <name>', 'name or address of the wearable; absent: the first that a driver knows')
@@ -181,5 +185,5 @@ async function runProcess(
   for (const signal of SIGNALS) process.on(signal, pass);
   const [code] = await once(child, 'exit');
   for (const signal of SIGNALS) process.off(signal, pass);
-  if (code !== 0) throw new CommanderError(1, 'earshot.told', 'the bridge has said what is wrong');
+  if (code !== 0) throw new CommanderError(1, 'earshot.told', 'the bridge failed: see above');
 }

@@ -40,7 +40,7 @@ function addLink(calendar: Command): void {
     .action(async (user: string, { json }: Output, command: Command) => {
       const made = await perform(await settingsOf(command), 'calendar.link', { user });
       const lines = [
-        `Subscribe to: ${made.url ?? made.path} (whoever has it can read the events and tasks of ${user}; shown this once)`,
+        `Subscribe to: ${made.url ?? made.path} (whoever has it can read the events and tasks of ${user}; shown only once)`,
         ...(made.url === null
           ? ['Put the address of this server before it, or set publicUrl in the configuration.']
           : []),
@@ -57,7 +57,7 @@ function addUnlink(calendar: Command): void {
     .addHelpText('after', '\nExample: earshot calendar unlink ada')
     .action(async (user: string, { json }: Output, command: Command) => {
       await perform(await settingsOf(command), 'calendar.unlink', { user });
-      print(json, { user }, `Ended the calendar link of ${user}.`);
+      print(json, { user }, `Revoked the calendar link of ${user}.`);
     });
 }
 
@@ -93,7 +93,7 @@ interface ConnectOptions extends Output {
 function addStatus(calendar: Command): void {
   calendar
     .command('status <user>')
-    .description('show the connected calendar of an account, and when it was up to date last')
+    .description('show the connected calendar of an account, and when it was last synchronised')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot calendar status ada')
     .action(async (user: string, { json }: Output, command: Command) => {
@@ -110,7 +110,7 @@ function stateOf({
   syncedAt,
   failure,
 }: NonNullable<Result<'calendar.account'>>): string {
-  const up = syncedAt === null ? 'not brought up to date yet' : `up to date since ${syncedAt}`;
+  const up = syncedAt === null ? 'not synchronised yet' : `last synchronised ${syncedAt}`;
   const place = placeOf({ address, secrets: [] }).join('  ');
   return [
     `${name}: ${up}`,
@@ -122,7 +122,7 @@ function stateOf({
 function addSync(calendar: Command): void {
   calendar
     .command('sync <user>')
-    .description('let the running server bring the calendar of an account up to date now')
+    .description('synchronise the calendar of an account now; needs a running server')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot calendar sync ada')
     .action(async (user: string, { json }: Output, command: Command) => {
@@ -132,7 +132,7 @@ function addSync(calendar: Command): void {
       if (before === 'absent')
         throw new AppError(
           'unavailable',
-          `no server runs on ${config.dataDir}; it brings calendars up to date when it starts: earshot serve`,
+          `no server runs on ${config.dataDir}; it synchronises calendars when it starts: earshot serve`,
         );
       await callControl(path, 'calendar.sync', { user });
       const account = await synced(path, user, before?.syncedAt ?? null);
@@ -145,14 +145,14 @@ async function synced(path: string, user: string, before: string | null) {
   for (let waitedMs = 0; waitedMs < SYNC_MS; waitedMs += LOOK_MS) {
     const account = await callControl(path, 'calendar.account', { user });
     if (account === 'absent' || account === null)
-      throw new AppError('not_found', 'it is not connected any more');
+      throw new AppError('not_found', 'it is no longer connected');
     if (account.failure !== null) throw new AppError('unavailable', account.failure);
     if (account.syncedAt !== before) return account;
     await sleep(LOOK_MS);
   }
   throw new AppError(
     'timeout',
-    `it takes longer than ${SYNC_MS / 1000} s; look again: earshot calendar status ${user}`,
+    `it takes longer than ${SYNC_MS / 1000} s; check later: earshot calendar status ${user}`,
   );
 }
 

@@ -20,13 +20,13 @@ const PLUGINS = 'plugins';
 const LEFT = [
   {
     path: 'bridge',
-    why: 'audio that waits for the server, and a key: keep its bridge on the old directory until it is sent',
+    why: 'audio that waits for the server, and a key: run its bridge on the old directory until all is sent',
   },
   {
     path: 'audio',
     why: 'audio that waits for transcription: start the server on the old database once more, until none is left',
   },
-  { path: 'backups', why: 'of the old database' },
+  { path: 'backups', why: 'they are of the old database' },
 ];
 
 /** Plans without changing anything. Rejects with `conflict` where a file would replace another one. */
@@ -70,7 +70,7 @@ async function refuseAnother(old: string, present: string): Promise<void> {
   if ((await hashOf(old)) === (await hashOf(present))) return;
   throw new AppError(
     'conflict',
-    `${present} is there already, and is not the same as ${old}: move it away, or what depends on the old one ends`,
+    `${present} exists, and differs from ${old}, which would be copied there: move it away`,
   );
 }
 

@@ -52,7 +52,7 @@ export async function downloadExport({ url, token, file, onProgress }: Options):
       await sleep(POLL_MS);
       const [now] = await list();
       if (now?.id !== current.id)
-        throw new AppError('conflict', 'The export was deleted meanwhile: run it again');
+        throw new AppError('conflict', 'The export was deleted meanwhile: run the command again');
       current = now;
     }
     if (current.state === 'failed')
@@ -69,7 +69,7 @@ export async function downloadExport({ url, token, file, onProgress }: Options):
     if (tries === MAX_TRIES)
       throw new AppError(
         'unavailable',
-        `The download was interrupted at ${size} bytes: run it again to resume`,
+        `The download was interrupted at ${size} bytes: run the command again to resume`,
       );
     if (tries > 0) await sleep(POLL_MS);
     before = size;
@@ -91,7 +91,7 @@ export async function downloadExport({ url, token, file, onProgress }: Options):
     const answer = await ask('GET', `/${found.id}`, { Range: `bytes=${from}-`, 'If-Range': `"${found.id}"` });
     if (answer.status !== 206 || !answer.body) {
       await answerOf(answer);
-      throw new AppError('upstream_error', `${url} does not resume downloads`);
+      throw new AppError('upstream_error', `${url} does not support resuming downloads`);
     }
     let bytes = from;
     await pipeline(

@@ -83,8 +83,8 @@ function addSet(hook: Command): void {
         `id: ${set.id}`,
         ...(set.signingSecret === null
           ? []
-          : [`signing secret: ${set.signingSecret} (signs all webhooks of ${user}; shown this once)`]),
-        `${set.type} goes to ${placeOf(set)} from now on. Try it: earshot hook test ${user} ${set.id}`,
+          : [`signing secret: ${set.signingSecret} (signs all webhooks of ${user}; shown only once)`]),
+        `${set.type} is now sent to ${placeOf(set)}. Try it: earshot hook test ${user} ${set.id}`,
       ];
       print(json, set, lines.join('\n'));
     });
@@ -103,7 +103,7 @@ function addTest(hook: Command): void {
       if (error !== null) throw new Error(`The test of ${type} to ${tested.url} failed: ${error}${said}`);
       const lines = [
         `Sent a test of ${type} to ${tested.url}. It answered ${status} in ${tookMs} ms${said}`,
-        ...(enabled ? [] : [`It is switched off. Switch it on: earshot hook enable ${user} ${id}`]),
+        ...(enabled ? [] : [`It is disabled. Enable it: earshot hook enable ${user} ${id}`]),
       ];
       print(json, tested, lines.join('\n'));
     });
@@ -119,7 +119,7 @@ function addSwitch(hook: Command, verb: 'enable' | 'disable', description: strin
       const enabled = verb === 'enable';
       const settings = await settingsOf(command);
       const answer = await perform(settings, 'hook.enable', { user, webhook, enabled });
-      print(json, answer, `${answer.type} to ${placeOf(answer)} is ${enabled ? 'on' : 'off'}.`);
+      print(json, answer, `${answer.type} to ${placeOf(answer)} is ${enabled ? 'enabled' : 'disabled'}.`);
     });
 }
 

@@ -30,24 +30,28 @@ export function addImportAudio(program: Command): void {
     .command('import-audio <files...>')
     .description('transcribe recordings of any length and audio format into conversations')
     .requiredOption('--user <name>', 'the account')
-    .option('--started-at <time>', 'when the recording began, such as 2026-11-02T09:30; of one file')
-    .option('--language <code>', 'such as en (default: whatever is spoken, where that can be told)')
+    .option('--started-at <time>', 'when the recording began, such as 2026-11-02T09:30; for a single file')
+    .option('--language <code>', 'such as en (default: detected, if the recogniser can)')
     .option('--source <source>', 'where the conversations come from, such as phone')
-    .option('--silence <seconds>', 'a pause of so long begins another conversation (default: 120)')
-    .option('--detach', 'do not wait until they are text')
+    .option('--silence <seconds>', 'length of a pause that begins another conversation (default: 120)')
+    .option('--detach', 'do not wait for the transcription')
     .option('--json', 'answer as one JSON object')
     .addHelpText(
       'after',
       `
-Without --started-at a recording began when the name of its file says, as 2026-11-02_09-30-00.m4a does, else so long
-before the file was last changed as it takes. The files are copied: they may go when the command has taken them.
+Without --started-at, the name of the file gives the time at which a recording began, such as
+2026-11-02_09-30-00.m4a; else it ended when the file was last changed. The files are copied to the server first:
+you may delete them when the transcription has begun.
 
 Example: earshot import-audio meeting.m4a --user ada --started-at 2026-11-02T09:30`,
     )
     .action(async (files: string[], options: Options, command: Command) => {
       const { user, detach, json } = options;
       if (files.length > 1 && options.startedAt !== undefined)
-        throw new AppError('invalid_request', '--started-at is of one file: import the others by themselves');
+        throw new AppError(
+          'invalid_request',
+          '--started-at applies to one file: import the others separately',
+        );
       const loaded = await settingsOf(command);
       const wanted: Args<'recording.add'>[] = [];
       for (const file of files) wanted.push(await request(file, options));
@@ -55,7 +59,7 @@ Example: earshot import-audio meeting.m4a --user ada --started-at 2026-11-02T09:
       const results = isServed && !detach ? await ended(loaded, user, added, !json) : added;
       print(json, { recordings: results }, told(results, isServed));
       if (results.some(({ state }) => state === 'failed'))
-        throw new AppError('invalid_input', 'Not every file could be turned into text: see above');
+        throw new AppError('invalid_input', 'Some files could not be transcribed: see above');
     });
 }
 
@@ -67,7 +71,7 @@ async function request(file: string, options: Options): Promise<Args<'recording.
   const { user, language, source } = options;
   const silence = Number(options.silence ?? 120);
   if (!Number.isFinite(silence))
-    throw new AppError('invalid_request', `--silence ${options.silence} is no number of seconds`);
+    throw new AppError('invalid_request', `--silence ${options.silence} is not a number of seconds`);
   return {
     user,
     path,
@@ -84,7 +88,7 @@ async function request(file: string, options: Options): Promise<Args<'recording.
 function instantOf(text: string): number {
   const at = Date.parse(text);
   if (Number.isNaN(at))
-    throw new AppError('invalid_request', `--started-at ${text} is no time: 2026-11-02T09:30`);
+    throw new AppError('invalid_request', `--started-at ${text} is not a time such as 2026-11-02T09:30`);
   return at;
 }
 
@@ -95,7 +99,8 @@ async function addAll(loaded: LoadedConfig, wanted: Args<'recording.add'>[]) {
   for (const each of wanted) {
     const answer = await callControl(control, 'recording.add', each);
     if (answer !== 'absent') added.push(onOneLine(answer));
-    else if (added.length > 0) throw new AppError('unavailable', 'The server ended; import the rest again');
+    else if (added.length > 0)
+      throw new AppError('unavailable', 'The server stopped; import the remaining files again');
     else return { added: await addHere(loaded, wanted), isServed: false };
   }
   return { added, isServed: true };
@@ -123,7 +128,7 @@ async function ended(
       if (now === 'absent')
         throw new AppError(
           'unavailable',
-          'The server ended; it goes on with the recordings when it runs again',
+          'The server stopped; it continues with the recordings at its next start',
         );
       if (now.state === 'done' || now.state === 'failed') {
         results.push(onOneLine(now));
@@ -152,5 +157,7 @@ function told(recordings: readonly Shown[], isServed: boolean): string {
     ...[name, state, durationMs === null ? '' : minutes(durationMs), String(conversations), error ?? ''],
   ]);
   const shown = table(['file', 'state', 'minutes', 'conversations', ''], rows);
-  return isServed ? shown : `${shown}\nNo server runs: they become text when it does (earshot serve).`;
+  return isServed
+    ? shown
+    : `${shown}\nNo server is running: they are transcribed when it runs (earshot serve).`;
 }

@@ -92,7 +92,7 @@ function tell(entries: readonly ModelEntry[], catalogue: Catalogue): string {
       entries.map(entry => rowOf(entry, catalogue.models[entry.name])),
     ),
     '',
-    'Text comes live, or after each utterance. *: with capitals and punctuation. Memory and cores are for planning, not measured.',
+    'Text appears live, or after each utterance. *: with capitals and punctuation. Memory and cores are estimates.',
     ...(catalogue.sources ? [`Wrong words: ${catalogue.sources.wordErrors}`] : []),
     ...(proposal === null ? [] : ['', tellProposal(proposal, machine, 'earshot')]),
   ].join('\n');
@@ -150,8 +150,10 @@ async function pull(name: string, model: Model, directory: string): Promise<void
     if (!(cause instanceof Error)) throw cause;
     const { code, resumable } = cause as Error & { code?: string; resumable?: boolean };
     if (LOCAL_FAULTS.test(code ?? '')) throw cause;
-    const next = resumable ? 'what has come is kept, and the next try goes on from there; ' : '';
-    const message = `${cause.message}; ${next}or carry it here by hand: ${filesByHand(model, directory)}`;
+    const next = resumable
+      ? 'the part that was downloaded is kept, and the next attempt resumes there; '
+      : '';
+    const message = `${cause.message}; ${next}or copy it here by hand: ${filesByHand(model, directory)}`;
     throw new AppError('unavailable', message, { cause });
   }
 }
@@ -197,6 +199,6 @@ function useOf(name: string, model: Model, isDefault: boolean, loaded: LoadedCon
     ...(present.includes(plugin) ? [] : [order]),
     ...(isUsed ? [] : [`plugins:\n  ${plugin}:\n    model: ${name}`]),
   ];
-  if (lines.length === 0) return 'Nothing is left to configure: the next start uses it.';
+  if (lines.length === 0) return 'No configuration is needed: the next start uses it.';
   return `The next start uses it with this in ${loaded.file ?? 'earshot.yaml'}:\n\n${lines.join('\n')}`;
 }

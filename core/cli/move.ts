@@ -21,8 +21,8 @@ export function addMove(program: Command): void {
     .addHelpText(
       'after',
       `
-The servers of both have to be stopped. What is copied from is only read; when anything fails, the
-other database stays empty. --config and --data-dir name the present configuration.
+The servers of both must be stopped. The present database is only read; if anything fails, the other
+one stays empty. --config and --data-dir name the present configuration.
 
 Example: earshot move --to postgres.yaml`,
     )
@@ -93,7 +93,7 @@ function tell(answer: Answer, config: string): string {
   const { from, to, tables, replaced } = answer;
   const rows = tables.reduce((sum, { copied }) => sum + copied, 0);
   const blocks = [
-    [`Copied the ${from} to the ${to}: ${count(rows)} rows, each the same when read back.`],
+    [`Copied the ${from} to the ${to}: ${count(rows)} rows, read back and compared.`],
     table(tables),
     replaced.map(
       each =>
@@ -114,16 +114,19 @@ function tell(answer: Answer, config: string): string {
 
 function table(tables: Moved['tables']): string[] {
   const rows = tables.map(each => [each.table, count(each.copied), count(each.compared)]);
+  const width = Math.max(...tables.map(each => each.table.length));
   return [['table', 'copied', 'compared'], ...rows].map(([name = '', ...numbers]) =>
-    [name.padEnd(16), ...numbers.map(number => number.padStart(12))].join(''),
+    [name.padEnd(width), ...numbers.map(number => number.padStart(12))].join(''),
   );
 }
 
 function tellFiles({ stays, carried, left }: DataFiles): string[] {
   if (stays)
-    return ['The data directory stays: signing key, speech models and sound of the bridge are in place.'];
+    return [
+      'The data directory stays the same, with its signing key, speech models and audio of the bridge.',
+    ];
   return [
-    ...carried.map(path => `copied too   ${path}`),
+    ...carried.map(path => `also copied  ${path}`),
     ...left.map(({ path, why }) => `not copied   ${path}: ${why}`),
   ];
 }

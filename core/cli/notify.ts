@@ -22,8 +22,8 @@ export function addNotify(program: Command): void {
   addAdd(notify);
   addList(notify);
   addTest(notify);
-  addSwitch(notify, 'enable', 'send there again, also where the server has switched an address off');
-  addSwitch(notify, 'disable', 'send nothing there until it is enabled; the address is kept');
+  addSwitch(notify, 'enable', 'enable an address, also one that the server has disabled');
+  addSwitch(notify, 'disable', 'disable an address without removing it');
   addRemove(notify);
 }
 
@@ -88,7 +88,7 @@ function addList(notify: Command): void {
         placeOf(where).join('  '),
       ]);
       const words = table(['id', 'channel', 'state', 'label', 'address'], rows);
-      const none = `Nowhere yet: earshot notify add ${user} <channel>`;
+      const none = `There is no address yet: earshot notify add ${user} <channel>`;
       print(json, { addresses }, addresses.length === 0 ? none : words);
     });
 }
@@ -115,7 +115,7 @@ function addSwitch(notify: Command, verb: 'enable' | 'disable', description: str
     .action(async (user: string, id: string, { json }: Output, command: Command) => {
       const enabled = verb === 'enable';
       const answer = await perform(await settingsOf(command), 'notify.enable', { user, id, enabled });
-      print(json, answer, `${answer.label} (${answer.id}) is ${enabled ? 'on' : 'off'}.`);
+      print(json, answer, `${answer.label} (${answer.id}) is ${enabled ? 'enabled' : 'disabled'}.`);
     });
 }
 

@@ -16,10 +16,10 @@ const HOW = 'such as mon-fri 22:00-07:00, or sat,sun 00:00-00:00 for whole days'
 export function addPauseCommands(program: Command): void {
   program
     .command('pause <user>')
-    .description('stop listening: what live connections of a user send is dropped')
+    .description('stop listening: audio of live connections of a user is discarded')
     .option(
       '--for <time>',
-      'for so many minutes, hours or days, such as 30m, 1h or 2d (default: until resumed)',
+      'duration in minutes, hours or days, such as 30m, 1h or 2d (default: until resumed)',
     )
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot pause ada --for 1h')
@@ -40,7 +40,7 @@ export function addPauseCommands(program: Command): void {
   program
     .command('listening <user>')
     .description('show whether a user is listened to, and change the weekly pauses')
-    .option('--schedule <pauses...>', `replace the weekly pauses, each ${HOW}; none: no pauses`)
+    .option('--schedule <pauses...>', `replace the weekly pauses, each ${HOW}; none removes all`)
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot listening ada --schedule "mon-fri 22:00-07:00"')
     .action(async (user: string, { schedule, json }: Output & { schedule?: string[] }, command: Command) => {
@@ -70,5 +70,8 @@ function minutesOf(text: string): number {
   const [, count = '', unit = ''] = /^(\d{1,6})([mhd])$/.exec(text.trim()) ?? [];
   const minutes = Number(count) * (UNIT_MINUTES[unit] ?? 0);
   if (minutes > 0) return minutes;
-  throw new AppError('invalid_request', `--for ${text}: should be a number of m, h or d, such as 90m or 2h`);
+  throw new AppError(
+    'invalid_request',
+    `--for ${text}: should be a number with m, h or d, such as 90m or 2h`,
+  );
 }

@@ -25,7 +25,12 @@ export function addPluginCheck(plugin: Command): void {
       'YAML file with an address, for a channel (about 30 notifications are sent to it) or a calendar (about 15 entries are made)',
     )
     .option('--language <code>', 'a language that the plugin supports', 'en')
-    .option('--speech <file>', 'a recording in that language, instead of our own; may be repeated', add, [])
+    .option(
+      '--speech <file>',
+      'a recording in that language, instead of the bundled one; may be repeated',
+      add,
+      [],
+    )
     .option('--text <text>', 'the words spoken in it', add, [])
     .option('--limit <s>', 'time limit in seconds', seconds, 300)
     .option('--json', 'answer as one JSON object')

@@ -8,12 +8,12 @@ import { addPluginCheck } from './plugin-check.ts';
 export function addPlugin(program: Command): void {
   const plugin = program
     .command('plugin')
-    .description('check plugins, and bring back one that was left out')
+    .description('check plugins, and load one again that was left out')
     .addHelpText('after', '\nExample: earshot plugin check ./acme-stt.mjs');
   addPluginCheck(plugin);
   plugin
     .command('retry <name>')
-    .description('load a plugin again at the next start that ended the last three and was left out')
+    .description('load a plugin again that was left out because the last three starts failed with it')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot plugin retry acme')
     .action(async (name: string, { json }: { json?: boolean }, command: Command) => {
@@ -21,7 +21,7 @@ export function addPlugin(program: Command): void {
       if (!retryPlugin(dataDir, name))
         throw new AppError(
           'not_found',
-          `No plugin ${name} has ended a start: earshot status lists what is left out`,
+          `No plugin ${name} was left out: earshot status lists those that were`,
         );
       print(json, { name }, `${name} is loaded again at the next start of the server.`);
     });

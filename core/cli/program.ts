@@ -55,8 +55,8 @@ export function createProgram(): Command {
   const program = new Command('earshot')
     .description('A self-hosted platform for AI wearables.')
     .version(version)
-    .option('--config <file>', 'configuration file (default: earshot.yaml, where there is one)')
-    .option('--data-dir <dir>', 'where the database, keys and models live')
+    .option('--config <file>', 'configuration file (default: earshot.yaml, if it exists)')
+    .option('--data-dir <dir>', 'directory of the database, keys and models')
     .configureOutput({
       writeOut: text => process.stdout.write(asCalled(text)),
       outputError: text => complain(text.replace(/^error: /, '')),

@@ -41,10 +41,24 @@ export function addRecogniser(program: Command): void {
       'also serve Wyoming, for Home Assistant, on this TCP port',
       wholeNumber(0, 65_535),
     )
-    .option('--wyoming-host <address>', 'address to serve Wyoming on; it has no token', '127.0.0.1')
-    .option('--connections <n>', 'connections at once, of each service', wholeNumber(1, 1000), 16)
-    .option('--seconds <n>', 'speech in one request', wholeNumber(1, 86_400), 3600)
-    .option('--idle <seconds>', 'cut off clients that send nothing for so long', wholeNumber(1, 3600), 90)
+    .option(
+      '--wyoming-host <address>',
+      'address to serve Wyoming on; Wyoming has no authentication',
+      '127.0.0.1',
+    )
+    .option(
+      '--connections <n>',
+      'maximum number of simultaneous connections of each service',
+      wholeNumber(1, 1000),
+      16,
+    )
+    .option('--seconds <n>', 'maximum length of the speech in one request', wholeNumber(1, 86_400), 3600)
+    .option(
+      '--idle <seconds>',
+      'time after which clients that send nothing are disconnected',
+      wholeNumber(1, 3600),
+      90,
+    )
     .addHelpText('after', '\nExample: earshot recogniser --host 0.0.0.0 --token-file recogniser.token')
     .action(async (options: Options, command: Command) => {
       const { port, host, wyoming, wyomingHost, connections, seconds, idle } = options;
@@ -83,6 +97,6 @@ async function readToken(file: string): Promise<string> {
   if (trimmed.length >= LEAST_TOKEN_CHARACTERS && TOKEN.test(trimmed)) return trimmed;
   throw new AppError(
     'config_error',
-    `${file} holds no token of ${LEAST_TOKEN_CHARACTERS} characters or more, without spaces; make one: openssl rand -hex 32 > ${file}`,
+    `${file} contains no token of ${LEAST_TOKEN_CHARACTERS} characters or more, without spaces; make one: openssl rand -hex 32 > ${file}`,
   );
 }

@@ -33,12 +33,12 @@ export function addRestore(program: Command): void {
     .addHelpText(
       'after',
       `
-The server has to be stopped. Everything is unpacked and checked beside the data directory, which is then
-replaced at once, or stays as it is. The database is put back as SQLite, also one that was on Postgres:
-earshot move takes it into an empty Postgres.
+The server must be stopped. The backup is unpacked and checked beside the data directory, which is then
+replaced in one step; if anything fails, it stays as it is. The database is restored as SQLite, even if it was
+on Postgres: earshot move copies it into an empty Postgres.
 
-s3://bucket/prefix/NAME and command:NAME are fetched first, the newest one where NAME is left out; the endpoint
-and key, or the program, are those of backup in the configuration or the environment.
+s3://bucket/prefix/NAME and command:NAME are downloaded first; without NAME, the newest one. The endpoint and
+key, or the program, are those of backup in the configuration or the environment.
 
 Example: earshot restore earshot-2026-11-22T033000Z.tar.zst --data-dir /var/lib/earshot`,
     )
@@ -74,7 +74,7 @@ async function restoreFetched(
   const { config } = await settingsOf(command, { orHere: true });
   const parent = dirname(resolve(config.dataDir));
   const folder = await mkdtemp(join(parent, FETCHED)).catch(cause => {
-    throw new AppError('config_error', `${parent} has to be there, and writable (${cause.code})`, { cause });
+    throw new AppError('config_error', `${parent} must exist and be writable (${cause.code})`, { cause });
   });
   try {
     if (!options.json) process.stderr.write(`Fetching from ${from} ...\n`);
@@ -103,7 +103,7 @@ async function restore(
     throw new AppError('conflict', `A server runs on ${dataDir}; stop it first`);
   const target = resolve(dataDir);
   if ((await finishRestore(target)) !== undefined)
-    process.stderr.write('A restore that was interrupted is finished first: its backup is in place now.\n');
+    process.stderr.write('An interrupted restore was completed first: its backup is in place now.\n');
   if (!options.json) process.stderr.write('Unpacking and checking ...\n');
   const restored = await restoreBackup({
     file: backup,
@@ -134,7 +134,7 @@ async function readKey(file: string): Promise<string> {
   if (key) return key;
   throw new AppError(
     'invalid_input',
-    `${file} holds no private key: a line that begins with AGE-SECRET-KEY-`,
+    `${file} contains no private key: a line that begins with AGE-SECRET-KEY-`,
   );
 }
 
@@ -164,13 +164,13 @@ function tell({ manifest, replaced, abandoned }: Restored, dataDir: string): str
   return [
     `The backup of ${createdAt} (Earshot ${version}) is restored in ${dataDir}.`,
     replaced === null ? '' : `The previous data is in ${replaced}: delete it when you no longer need it.`,
-    ...abandoned.map(left => `Left by a restore that was interrupted: ${left}. Delete it.`),
+    ...abandoned.map(left => `Left over from an interrupted restore: ${left}. Delete it.`),
     configuration
       ? `The configuration at that time is in ${join(dataDir, 'configuration', basename(configuration.path))}.`
       : '',
     replaced === null
-      ? 'Speech models are not part of a backup: earshot setup fetches one again.'
-      : 'Speech models are not part of a backup: those that were here stay.',
+      ? 'Speech models are not part of a backup: earshot setup downloads one again.'
+      : 'Speech models are not part of a backup: those that were here are kept.',
     `Start the server:  earshot serve --data-dir ${path}`,
   ]
     .filter(line => line !== '')

@@ -15,10 +15,10 @@ export function addRetention(program: Command): void {
     .description('show or replace the rules by which data of a user is deleted each night')
     .option(
       '--set <rules...>',
-      'DATA=DAYS, or DATA/FOLDER=DAYS; DATA is conversations, photos, audio or deliveries; keep instead of days: never; none: no rules',
+      'DATA=DAYS, or DATA/FOLDER=DAYS; DATA is conversations, photos, audio or deliveries, and DAYS a number or keep; none removes all rules',
     )
     .option('--starred-too', 'with --set: delete starred conversations as well')
-    .option('--dry-run', 'only tell what these rules, or those that are stored, would delete now')
+    .option('--dry-run', 'only show what these rules, or the stored ones, would delete now')
     .option('--json', 'answer as one JSON object')
     .addHelpText(
       'after',
@@ -40,10 +40,10 @@ export function addRetention(program: Command): void {
         : await perform(loaded, 'retention.show', { user });
       const starred = answer.keepStarred
         ? 'Starred conversations are kept.'
-        : 'Starred ones are deleted, too.';
+        : 'Starred ones are deleted as well.';
       const words =
         answer.rules.length === 0
-          ? `Nothing of ${user} is deleted by age.`
+          ? `No data of ${user} is deleted by age.`
           : [...answer.rules, starred].join('\n');
       print(json, answer, words);
     });

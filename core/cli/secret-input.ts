@@ -39,7 +39,7 @@ async function askHidden(question: string): Promise<string> {
   try {
     return await lines.question('', { signal: given.signal });
   } catch (cause) {
-    throw new AppError('invalid_request', 'given up; nothing was changed', { cause });
+    throw new AppError('invalid_request', 'cancelled; nothing was changed', { cause });
   } finally {
     lines.close();
     process.stderr.write('\n');

@@ -11,8 +11,8 @@ export function addSystem(program: Command): void {
     .addHelpText('after', '\nExample: earshot system rotate-keys');
   addRotateKeys(system);
   addMemoryAccess(system);
-  addLock(system, 'lock', 'hide a memory, a conversation or an action item, and let nobody change it');
-  addLock(system, 'unlock', 'undo that');
+  addLock(system, 'lock', 'hide a memory, a conversation or an action item, and prevent changes');
+  addLock(system, 'unlock', 'show a locked memory, conversation or action item again, and allow changes');
 }
 
 interface Output {
@@ -35,21 +35,21 @@ function addMemoryAccess(system: Command): void {
   system
     .command('memory-access')
     .addArgument(new Argument('<user>', 'an account'))
-    .addArgument(new Argument('<state>', 'may its memories be read?').choices(['on', 'off']))
+    .addArgument(new Argument('<state>', 'whether programs may read its memories').choices(['on', 'off']))
     .description('allow or forbid programs to read the memories of an account')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot system memory-access ada off')
     .action(async (user: string, state: string, { json }: Output, command: Command) => {
       const isOpen = state === 'on';
       const answer = await perform(await settingsOf(command), 'system.memoryAccess', { user, isOpen });
-      print(json, answer, `The memories of ${answer.user} can${isOpen ? '' : 'not'} be read.`);
+      print(json, answer, `Programs ${isOpen ? 'can' : 'cannot'} read the memories of ${answer.user}.`);
     });
 }
 
 function addLock(system: Command, verb: 'lock' | 'unlock', description: string): void {
   system
     .command(verb)
-    .addArgument(new Argument('<kind>', 'of what').choices(LOCKABLE))
+    .addArgument(new Argument('<kind>', 'what it is').choices(LOCKABLE))
     .argument('<id>', 'its id')
     .description(description)
     .option('--json', 'answer as one JSON object')

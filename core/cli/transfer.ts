@@ -108,7 +108,7 @@ async function takeIn(loaded: LoadedConfig, from: string, options: ImportOptions
     loaded,
     'transfer.import',
     { user, file, dryRun, key },
-    json ? () => {} : count => showProgress(`${count} ${count === 1 ? 'thing' : 'things'}`),
+    json ? () => {} : count => showProgress(`${count} ${count === 1 ? 'item' : 'items'}`),
   );
   const words = foreign ? tellForeign(user, dryRun, rows, foreign) : tellOwn(user, dryRun, rows);
   print(json, { user, dryRun, rows, foreign }, words);
@@ -168,7 +168,7 @@ function tellForeign(user: string, dryRun: boolean, rows: Came['rows'], foreign:
     ? `Nothing was changed. Import it into the account ${user} with the same command without --dry-run.`
     : `To undo this import: earshot import --user ${user} --undo ${id}`;
   return [
-    dryRun ? `Format: ${format}. New things in it:` : `Imported into the account ${user}, from ${format}:`,
+    dryRun ? `Format: ${format}. New items in it:` : `Imported into the account ${user}, from ${format}:`,
     ...Object.entries(rows ?? {}).map(([kind, count]) => `  ${counted(count, kind)}`),
     ...(isNew ? [] : ['  nothing']),
     ...(known > 0 ? [`Imported before: ${known}.`] : []),
@@ -219,7 +219,7 @@ async function transfer<C extends 'transfer.export' | 'transfer.import' | 'trans
     });
   return ended(async (name, given) => {
     const answer = await callControl(control, name, given);
-    if (answer === 'absent') throw new AppError('unavailable', 'The server ended before it was done');
+    if (answer === 'absent') throw new AppError('unavailable', 'The server stopped before it was done');
     return answer;
   }, onProgress);
 }

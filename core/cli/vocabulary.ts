@@ -9,7 +9,7 @@ interface Output {
 export function addVocabularyCommands(program: Command): void {
   const vocabulary = program
     .command('vocabulary')
-    .description('vocabulary: names and words that recognisers should expect, beside the names of people')
+    .description('vocabulary: names and words that recognisers should expect, besides the names of people')
     .addHelpText('after', '\nExample: earshot vocabulary add ada "Dr. Okonkwo" Earshot');
   vocabulary
     .command('list <user>')
@@ -18,7 +18,7 @@ export function addVocabularyCommands(program: Command): void {
     .addHelpText('after', '\nExample: earshot vocabulary list ada')
     .action(async (user: string, { json }: Output, command: Command) => {
       const answer = await perform(await settingsOf(command), 'vocabulary.list', { user });
-      const none = `There is no word yet: earshot vocabulary add ${user} <word>`;
+      const none = `There are no words yet: earshot vocabulary add ${user} <word>`;
       print(json, answer, answer.words.length === 0 ? none : answer.words.join('\n'));
     });
   addChange(vocabulary, 'add', 'add words');
@@ -28,16 +28,12 @@ export function addVocabularyCommands(program: Command): void {
 function addChange(vocabulary: Command, verb: 'add' | 'remove', description: string): void {
   vocabulary
     .command(`${verb} <user> <words...>`)
-    .description(`${description}; one of several parts stands in quotation marks`)
+    .description(`${description}; put a term of several words in quotation marks`)
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', `\nExample: earshot vocabulary ${verb} ada "Dr. Okonkwo"`)
     .action(async (user: string, words: string[], { json }: Output, command: Command) => {
       const answer = await perform(await settingsOf(command), `vocabulary.${verb}`, { user, words });
       const count = answer.words.length === 1 ? '1 word' : `${answer.words.length} words`;
-      print(
-        json,
-        answer,
-        `The vocabulary of ${user} has ${count} now. Connections that open from now on use it.`,
-      );
+      print(json, answer, `The vocabulary of ${user} now has ${count}. New connections use it.`);
     });
 }

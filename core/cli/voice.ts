@@ -44,9 +44,9 @@ export function addVoiceCommands(program: Command): void {
       const { config } = await settingsOf(command);
       const answer = await callControl(controlPath(config.dataDir), 'voice.record', { user, files: paths });
       if (answer === 'absent')
-        throw new AppError('unavailable', 'No server runs, and it is needed for this: earshot serve');
+        throw new AppError('unavailable', 'This needs a running server: earshot serve');
       const seconds = answer.seconds.toFixed(1);
-      print(json, answer, onOneLine(`The voice of ${user} is known now, from ${seconds} s of speech.`));
+      print(json, answer, onOneLine(`The voice of ${user} is now known, from ${seconds} s of speech.`));
     });
   voice
     .command('remove <user>')

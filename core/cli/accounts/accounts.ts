@@ -61,7 +61,7 @@ function addUserPassword(user: Command): void {
   user
     .command('password <name>')
     .description('set the password of an account, typed hidden or piped in; its sessions end')
-    .option('--remove', 'remove the password: only "earshot token" gives access then')
+    .option('--remove', 'remove the password; then only "earshot token" gives access')
     .option('--json', 'answer as one JSON object')
     .addHelpText(
       'after',
@@ -71,7 +71,7 @@ function addUserPassword(user: Command): void {
       const settings = await settingsOf(command);
       const password = remove ? null : await readSecret('password');
       const answer = await perform(settings, 'user.password', { user: name, password });
-      print(json, answer, remove ? `${name} has no password any more.` : `${name} has a new password.`);
+      print(json, answer, remove ? `${name} no longer has a password.` : `${name} has a new password.`);
     });
 }
 
@@ -83,7 +83,7 @@ function addUserRename(user: Command): void {
     .addHelpText('after', '\nExample: earshot user rename ada grace')
     .action(async (name: string, wanted: string, { json }: Output, command: Command) => {
       const answer = await perform(await settingsOf(command), 'user.rename', { user: name, name: wanted });
-      print(json, answer, `${name} is called ${answer.name} now.`);
+      print(json, answer, `${name} is now called ${answer.name}.`);
     });
 }
 
@@ -116,7 +116,7 @@ function addToken(program: Command): void {
 function addKey(program: Command): void {
   const key = program
     .command('key')
-    .description('API keys: `key <user> --scopes <list>` makes one; list, rotate, revoke')
+    .description('API keys: create one with `key <user> --scopes <list>`; list, rotate, revoke')
     .addHelpText('after', '\nExample: earshot key ada --scopes listen --name pendant');
   addKeyCreate(key);
   addKeyList(key);

@@ -33,7 +33,7 @@ function addLost(user: Command): void {
   user
     .command('lost <name>')
     .description(
-      'end ID tokens, API keys, web push and live connections of an account, after a device was lost or stolen',
+      'revoke ID tokens and API keys, and end web push and live connections of an account, after a device was lost or stolen',
     )
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot user lost ada')
@@ -43,7 +43,7 @@ function addLost(user: Command): void {
         `${answer.name} is signed out everywhere.`,
         ...tellEnded(answer),
         ...tellLeft(answer),
-        `A password, if it has one, still signs in. Change it if the device knew it: earshot user password ${answer.name}`,
+        `Its password, if it has one, still works. Change it if the device stored it: earshot user password ${answer.name}`,
       ];
       print(json, answer, lines.join('\n'));
     });
@@ -68,7 +68,7 @@ function tellLeft({ name, left }: Result<'user.lost'>): string[] {
     ]),
     ...(left.keys.length === 0
       ? []
-      : [`End a key: earshot key revoke ${name} <name>; all: earshot user lost ${name}`]),
+      : [`Revoke a key: earshot key revoke ${name} <name>; all keys: earshot user lost ${name}`]),
   ];
 }
 
@@ -119,7 +119,7 @@ function addRemove(user: Command): void {
       if (!yes)
         throw new AppError(
           'invalid_request',
-          `this deletes all conversations, memories, keys and apps of ${name} for good; say so with --yes`,
+          `this deletes all conversations, memories, keys and apps of ${name} for good; confirm with --yes`,
         );
       const answer = await perform(settings, 'user.remove', { user: name });
       const left = answer.remains.map(

@@ -12,7 +12,7 @@ export interface DemoOptions {
 export function addDemo(program: Command): void {
   program
     .command('demo')
-    .description('demonstrate the whole way from a simulated wearable to a finished conversation')
+    .description('run a demonstration, from a simulated wearable to a finished conversation')
     .option(
       '--audio <file>',
       'recording to play: WAV, or with ffmpeg installed any format (default: a bundled recording)',

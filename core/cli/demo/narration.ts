@@ -62,7 +62,7 @@ function spokenStory(audio: string): Story {
     listening({ url, ready }) {
       const recogniser = ready.find(({ part, ok }) => part === RECOGNITION && ok);
       write(bold('Earshot, from a wearable to a finished conversation.'));
-      write('A server, a bridge and a simulated pendant of their own; nothing is kept.\n');
+      write('It runs a server, a bridge and a simulated pendant of its own, and keeps nothing.\n');
       step(`The server listens on ${url}; ${recogniser?.name ?? 'a recogniser'} recognises the speech.`);
     },
     bridge(event) {
@@ -74,7 +74,7 @@ function spokenStory(audio: string): Story {
     },
     conversation: found => tellConversation(found),
     waiting() {
-      write(dim('\nThe server runs on; Ctrl-C ends it and removes its data.'));
+      write(dim('\nThe server keeps running; Ctrl-C ends it and removes its data.'));
     },
   };
 }

@@ -142,7 +142,7 @@ function control(dir: string) {
     args: Parameters<Commands[C]>[0],
   ): Promise<Result<C>> => {
     const answer = await callControl(controlPath(dir), command, args);
-    if (answer === 'absent') throw new AppError('unavailable', 'the server has gone');
+    if (answer === 'absent') throw new AppError('unavailable', 'the server has stopped');
     return answer;
   };
 }
@@ -157,7 +157,7 @@ async function ready(ask: ReturnType<typeof control>, lasting: (text: string) =>
   if (recognisers.some(({ ok }) => ok)) return status;
   const reasons = recognisers.map(describePart).join('; ');
   const cure = recognisers.findLast(recogniser => recogniser.cure)?.cure;
-  const remedy = cure ? `; make one ready with: ${cure}` : '';
+  const remedy = cure ? `; to make one ready: ${cure}` : '';
   throw new AppError(
     'config_error',
     lasting(`no speech recogniser is ready (${reasons || 'none is configured'})${remedy}`),

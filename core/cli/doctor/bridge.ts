@@ -75,10 +75,10 @@ async function judgeKey(key: Key, directory: string, patient: Patient | null): P
   const response = await patient.fetch(url, { headers, signal: AbortSignal.timeout(3000) });
   await response.body?.cancel();
   // Its only scope is listen, so 403 shows that the key is accepted.
-  if (response.status !== 401) return good('key', `core knows the one in ${key.from}`);
+  if (response.status !== 401) return good('key', `core accepts the one in ${key.from}`);
   const cure =
-    key.from === file ? `rm ${file}, and start the bridge again` : 'set bridge.key to one that core knows';
-  return bad('key', `core does not know the one in ${key.from}`, cure);
+    key.from === file ? `rm ${file}, and start the bridge again` : 'set bridge.key to one that core accepts';
+  return bad('key', `core does not accept the one in ${key.from}`, cure);
 }
 
 async function judgeSpool({ loaded: { config }, clock }: Patient, directory: string): Promise<Finding> {
@@ -88,7 +88,7 @@ async function judgeSpool({ loaded: { config }, clock }: Patient, directory: str
   const bytes = sizes.reduce((sum, size) => sum + size, 0);
   if (bytes === 0) return good('spool', 'no audio is waiting');
   const ageMs = clock.now() - Number.parseInt(recordings[0] ?? '', 10);
-  const detail = `${sizeOf(bytes)} of audio wait, of at most ${sizeOf(config.bridge.spoolBytes)}, the oldest for ${ageOf(ageMs)}`;
+  const detail = `${sizeOf(bytes)} of audio is waiting, of at most ${sizeOf(config.bridge.spoolBytes)}, the oldest for ${ageOf(ageMs)}`;
   const cure = 'start the server and the bridge, and check that a recogniser is ready';
   const isLate = ageMs > OLD_MS || bytes > FULL * config.bridge.spoolBytes;
   return isLate ? doubt('spool', detail, cure) : good('spool', detail);

@@ -77,7 +77,7 @@ function owner(dataDir: string, { uid }: { uid: number }): Finding {
   const own = process.getuid?.();
   if (own === undefined || own === uid) return good('directory', dataDir);
   const detail = `${dataDir} belongs to account ${uid}, and this is account ${own}`;
-  return doubt('directory', detail, `be that account: sudo -u '#${uid}' earshot doctor`);
+  return doubt('directory', detail, `run it as that account: sudo -u '#${uid}' earshot doctor`);
 }
 
 function mode(dataDir: string, bits: number): Finding {
@@ -127,7 +127,7 @@ async function timesOfSync(file: string, signal: AbortSignal): Promise<number[]>
 export function judgeSync(times: readonly number[]): Finding {
   const sorted = [...times].sort((a, b) => a - b);
   const medianMs = sorted[Math.floor(sorted.length / 2)] ?? 0;
-  const detail = `fdatasync takes ${tell(medianMs)} ms, ${tell(sorted.at(-1) ?? 0)} ms at most, of ${times.length}`;
+  const detail = `fdatasync takes ${tell(medianMs)} ms, at most ${tell(sorted.at(-1) ?? 0)} ms, in ${times.length} tries`;
   const cure = 'set dataDir to a faster disk: an SSD rather than an SD card or a network share';
   if (medianMs > TOO_SLOW_MS) return bad('speed', detail, cure);
   return medianMs > SLOW_MS ? doubt('speed', detail, cure) : good('speed', detail);

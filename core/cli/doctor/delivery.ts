@@ -27,7 +27,13 @@ export const deliveryCheck: Check = {
 
 function judgeReach(allowed: AllowList): Finding[] {
   if (allowed.hasAddress(METADATA, 80))
-    return [doubt('reach', `${METADATA} is allowed, where clouds keep the keys of a machine`, CURE)];
+    return [
+      doubt(
+        'reach',
+        `${METADATA} is allowed, where cloud providers serve the credentials of a machine`,
+        CURE,
+      ),
+    ];
   const isOwn = allowed.names.includes('localhost') || LOOPBACK.some(own => allowed.hasAddress(own, 80));
   return isOwn ? [note('reach', 'programs on this machine can be reached by what users set up')] : [];
 }
@@ -37,6 +43,8 @@ async function findMissing(name: string): Promise<Finding[]> {
     await resolveBySystem(name);
     return [];
   } catch (error) {
-    return [doubt(name, `it has no address here (${codeOf(error)})`, 'correct it in delivery.allowHosts')];
+    return [
+      doubt(name, `it cannot be resolved here (${codeOf(error)})`, 'correct it in delivery.allowHosts'),
+    ];
   }
 }

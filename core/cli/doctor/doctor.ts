@@ -17,7 +17,10 @@ export function addDoctor(program: Command): void {
     .command('doctor')
     .description('check the whole installation and suggest fixes; changes no data')
     .option('--json', 'answer as one JSON object')
-    .option('--bundle <file>', 'also write a text for a bug report: findings and configuration, no secrets')
+    .option(
+      '--bundle <file>',
+      'also write a file for a bug report: findings and configuration, without secrets',
+    )
     .addHelpText('after', '\nExample: earshot doctor --bundle report.txt')
     .action(async ({ json, bundle }: { json?: boolean; bundle?: string }, command: Command) => {
       const paper = paperFor(process.stdout);
@@ -29,7 +32,7 @@ export function addDoctor(program: Command): void {
       }
       const bad = findings.filter(({ level }) => level === 'bad').length;
       write(json ? JSON.stringify({ ok: bad === 0, findings }) : `\n${summary(findings, paper)}`);
-      if (bad > 0) throw new AppError('config_error', `${bad} of ${findings.length} findings are bad`);
+      if (bad > 0) throw new AppError('config_error', `${bad} of ${findings.length} checks failed`);
     });
 }
 

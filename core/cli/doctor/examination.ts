@@ -32,7 +32,7 @@ export interface Check {
 export async function runCheck(check: Check, patient: Patient): Promise<Finding[]> {
   const { group, what, limitMs, cure } = check;
   const { bad, doubt } = findingsOf(group);
-  const late = new Error('time is up');
+  const late = new Error('timed out');
   try {
     return await deadline({ limitMs, late: () => late }, signal => check.look(patient, signal));
   } catch (error) {

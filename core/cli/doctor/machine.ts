@@ -13,13 +13,13 @@ const BEGINNING = Date.UTC(2026, 0);
 const END = Date.UTC(2100, 0);
 
 const { good, note, doubt, bad } = findingsOf('Machine');
-const SET_CLOCK = 'set it, and let it be kept right: sudo timedatectl set-ntp true';
+const SET_CLOCK = 'set it, and keep it synchronised: sudo timedatectl set-ntp true';
 
 export const machineCheck: Check = {
   group: 'Machine',
   what: 'machine',
   limitMs: 2000,
-  cure: 'look at it with: node --version',
+  cure: 'check it with: node --version',
   look: async () => [judgeNode(process.version), resources()],
 };
 

@@ -19,7 +19,9 @@ export const portCheck: Check = {
     const { server } = patient;
     if (server === 'absent') return [note('server', 'it does not run'), await judgePort(patient)];
     if ('problem' in server)
-      return [bad('server', server.problem, 'be the account that runs it, or start it again')];
+      return [
+        bad('server', server.problem, 'run this command as the account of the server, or restart the server'),
+      ];
     const { url, version } = server;
     if (url === null)
       return [doubt('server', 'it is starting, or stopping', 'run the check again in a moment')];
@@ -48,7 +50,7 @@ async function judgePublicUrl(patient: Patient): Promise<Finding[]> {
     return [doubt('public address', `no Earshot answers on ${publicUrl} from here`, CHECK_PROXY)];
   const problem = await proxyProblem(publicUrl);
   if (problem) return [bad('public address', problem.detail, problem.cure)];
-  return [good('public address', `${publicUrl} leads here, WebSockets too`)];
+  return [good('public address', `${publicUrl} reaches this server, also by WebSocket`)];
 }
 
 async function judgePort(patient: Patient): Promise<Finding> {

@@ -59,7 +59,7 @@ function tellServer(name: string, { server }: Patient): Finding[] {
       : undefined;
   if (!said || said.ok) return [];
   const told = withoutName(name, said.detail);
-  const [detail, cure] = splitCure(told, 'start the server again: it may have been made ready since');
+  const [detail, cure] = splitCure(told, 'restart the server: it may be ready now');
   return [doubt(name, `in the running server: ${detail}`, cure)];
 }
 
@@ -70,7 +70,10 @@ async function recognise(name: string, provider: SttProvider, signal: AbortSigna
   const session = await provider.open({ language, signal });
   try {
     if (!isEnglish)
-      return good(name, `it opens; it has ${languages.join(', ')}, in which there is no recording`);
+      return good(
+        name,
+        `it opens; it supports ${languages.join(', ')}, for which there is no test recording`,
+      );
     const [speech] = await bundledSpeech();
     if (!speech) throw new AppError('internal', 'the bundled recording is missing');
     const began = performance.now();
@@ -114,7 +117,7 @@ async function tryDetector(name: string, patient: Patient): Promise<Finding> {
   try {
     return await withPlugin(name, patient, host => detect(name, host));
   } catch (error) {
-    const [detail, cure] = splitCure(messageOf(error), 'npm ci brings the model again');
+    const [detail, cure] = splitCure(messageOf(error), 'npm ci reinstalls the model');
     return bad(name, detail, cure);
   }
 }

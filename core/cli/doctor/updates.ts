@@ -3,7 +3,7 @@ import type { Check } from './examination.ts';
 import { findingsOf } from './finding.ts';
 
 const { good, note, doubt } = findingsOf('Server');
-const CURE = 'look at it with: earshot status';
+const CURE = 'see: earshot status';
 
 /** Newer versions that the running server knows of: no request is made. */
 export const updatesCheck: Check = {

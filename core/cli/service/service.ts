@@ -51,18 +51,18 @@ function addInstall(service: Command): void {
   service
     .command('install')
     .addArgument(which())
-    .description('write the unit, enable and start it')
-    .option('--user', 'for your own account alone; needs no root')
-    .option('--core <url>', 'bridge: where the server is, if it is not on this machine')
-    .option('--key-file <file>', 'bridge: holds the API key for that server')
+    .description('write, enable and start the systemd unit')
+    .option('--user', 'install it for your own account; needs no root')
+    .option('--core <url>', 'bridge: address of the server, if it is not on this machine')
+    .option('--key-file <file>', 'bridge: file with the API key for that server')
     .option('--print', 'print the unit and change nothing')
     .option('--no-start', 'enable it, but do not start it now')
     .option('--json', 'answer as one JSON object')
     .addHelpText(
       'after',
       `
-As root it makes a service of the machine, with the account ${ACCOUNT} and the data directory
-${SERVICE_DIRECTORY}, unless --data-dir names another. With --user it makes a service of your own.
+As root, this installs a system service, which runs as the account ${ACCOUNT} with the data directory
+${SERVICE_DIRECTORY}, unless --data-dir names another. With --user, it installs a service of your own account.
 
 Example: earshot service install --user`,
     )
@@ -93,7 +93,7 @@ function addUninstall(service: Command): void {
     .command('uninstall')
     .addArgument(which())
     .description('stop the service and remove its unit; the data stays')
-    .option('--user', 'of your own account')
+    .option('--user', 'the service of your own account')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot service uninstall')
     .action(async (name: ServiceName, { user = false, json }: Options) => {
@@ -115,7 +115,7 @@ function addStatus(service: Command): void {
     .command('status')
     .addArgument(which())
     .description('show whether the service is installed and running')
-    .option('--user', 'of your own account')
+    .option('--user', 'the service of your own account')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot service status')
     .action(async (name: ServiceName, { user = false, json }: Options) => {
@@ -124,7 +124,7 @@ function addStatus(service: Command): void {
       if (text === null)
         throw new AppError(
           'not_found',
-          `There is no ${file}${hintOther(user)}; earshot service install makes it`,
+          `There is no ${file}${hintOther(user)}; earshot service install creates it`,
         );
       await requireSystemd(user);
       const state = await stateOf(name, user);
@@ -194,7 +194,7 @@ async function refuseUnreadable({ isUser, program, dataDir, configFile }: UnitOp
   if (process.getuid?.() !== 0)
     throw new AppError(
       'forbidden',
-      'A service of the machine is installed as root: use sudo, or --user for your own account',
+      'Installing a system service needs root: use sudo, or --user for your own account',
     );
   const hidden = [
     ...program.slice(0, 1),
@@ -272,7 +272,7 @@ async function stateOf(name: ServiceName, isUser: boolean) {
 
 const scopeOf = (isUser: boolean) => (isUser ? ['--user'] : []);
 const hintOther = (isUser: boolean) =>
-  isUser ? '; leave --user out for a service of the machine' : '; --user is for a service of your own';
+  isUser ? '; leave --user out for the system service' : '; --user is for the service of your own account';
 
 async function read(file: string): Promise<string | null> {
   return readFile(file, 'utf8').catch(error => {
@@ -293,7 +293,7 @@ function installed(
     `Its log:   journalctl${scope} -u ${UNIT_NAMES[service]} -f`,
     `Its state: earshot service status${service === 'core' ? '' : ` ${service}`}${scope}`,
     ...(isUser
-      ? ['It runs while you are signed in; from boot on after: sudo loginctl enable-linger $USER']
+      ? ['It runs while you are signed in. To run it from boot on: sudo loginctl enable-linger $USER']
       : []),
   ];
   return lines.join('\n');

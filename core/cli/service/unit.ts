@@ -44,7 +44,7 @@ export function unitOf(options: UnitOptions): string {
 }
 
 function orderOf({ service, isUser, bridge }: UnitOptions): string[] {
-  const always = ['# However often it ends, it is started again', 'StartLimitIntervalSec=0'];
+  const always = ['# Restarted however often it ends', 'StartLimitIntervalSec=0'];
   if (isUser)
     return service === 'bridge' && bridge === null ? [`After=${UNIT_NAMES.core}`, ...always] : always;
   const after = ['network-online.target'];

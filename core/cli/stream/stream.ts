@@ -21,14 +21,17 @@ export function addStream(program: Command): void {
     .description(
       'stream a recording (WAV; with ffmpeg also MP3, M4A, Ogg, FLAC and others) to the server as a device would, and print the transcript',
     )
-    .option('--speed <n>', 'times real time', positive, 1)
+    .option('--speed <n>', 'speed of sending; 1 is real time', positive, 1)
     .addOption(
-      new Option('--codec <codec>', 'how to send it').choices(CODECS).argParser(codec).default('pcm16'),
+      new Option('--codec <codec>', 'codec in which it is sent')
+        .choices(CODECS)
+        .argParser(codec)
+        .default('pcm16'),
     )
     .option('--language <code>', 'language spoken, or multi', 'en')
     .option('--conversation-timeout <s>', 'seconds of silence that end the conversation', timeout, 5)
     .option('--finish', 'end the conversation with the file, without waiting for silence')
-    .option('--user <name>', 'whose conversation it is (default: the configured account)')
+    .option('--user <name>', 'account that the conversation belongs to (default: the configured one)')
     .option('--key <key>', 'an API key with scope listen, instead of --user')
     .option('--url <url>', 'a server elsewhere, ws://host:port; needs --key')
     .option('--json', 'answer as one JSON object, at the end')

@@ -55,9 +55,9 @@ test.serial('An app is created, installed, shown, and deleted', async t => {
     await app('install', 'owner', 'Tea counter', '--actions', 'read_tasks'),
     [
       'owner has installed Tea counter.',
-      `It is sent: memory_created, audio_bytes (to ${URL_})`,
-      'It may ask for messages that hold: user_name',
-      'It may do: read_tasks\n',
+      `It receives: memory_created, audio_bytes (to ${URL_})`,
+      'Its prompts may contain: user_name',
+      'It may: read_tasks\n',
     ].join('\n'),
   );
   t.is(await ask(secret, id), 200);
@@ -66,13 +66,13 @@ test.serial('An app is created, installed, shown, and deleted', async t => {
   t.is(
     await app('show', id),
     `${[
-      `Tea counter (${id}) of owner`,
+      `Tea counter (${id}), owned by owner`,
       `webhook: ${URL_}`,
       '  memory_created: on',
       '  audio_bytes: on',
       'actions: read_tasks, read_memories',
       'scopes: user_name',
-      `secret: ${key.label} (${key.id}) of ${key.createdAt}`,
+      `secret: ${key.label} (${key.id}), created ${key.createdAt}`,
     ].join('\n')}\n`,
   );
   t.regex(await app('list', 'owner'), new RegExp(`^ID +ACCOUNT +NAME\n${id}  owner    Tea counter\n$`));

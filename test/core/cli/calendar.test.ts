@@ -34,7 +34,7 @@ test.serial(
     });
     t.true(made.ok, await made.text());
     const synced = await run('', 'sync', 'owner');
-    t.regex(synced.said, /^Plans: up to date since 2/);
+    t.regex(synced.said, /^Plans: last synchronised 2/);
     t.true([...caldav.entries.values()].join('').includes('Water the plants'));
     const status = await run('', 'status', 'owner');
     t.regex(status.said, /username=ada/);

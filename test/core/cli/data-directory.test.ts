@@ -84,7 +84,7 @@ test('After a restore that was killed, commands name it until the server has fin
   await mkdir(join(dataDir, 'audio'), { recursive: true });
   t.is((await earshot(['user', 'list'])).stderr.split('interrupted').length, 2, 'also where there is data');
   const again = await earshot(['restore', join(folder, 'none.tar.zst')]);
-  t.regex(again.stderr, /interrupted is finished first: .*\n.*\nerror: .* is not empty/);
+  t.regex(again.stderr, /interrupted restore was completed first: .*\n.*\nerror: .* is not empty/);
   t.deepEqual(
     (await readdir(folder)).filter(name => name.startsWith('data.restored-')),
     [],

@@ -120,13 +120,13 @@ test.serial(
     receiver.behaviour = says;
     t.regex(
       await hook('test', 'owner', 'desk'),
-      /thank you\nIt is switched off\. Switch it on: npx earshot hook en/,
+      /thank you\nIt is disabled\. Enable it: npx earshot hook en/,
     );
-    t.regex(await hook('enable', 'owner', 'desk'), /is on\.\n$/);
+    t.regex(await hook('enable', 'owner', 'desk'), /is enabled\.\n$/);
     await converse('This one is heard.');
     await Promise.all([receiver.arrived(3), told.arrived(2)]);
 
-    t.regex(await hook('disable', 'owner', 'desk'), /is off\.\n$/);
+    t.regex(await hook('disable', 'owner', 'desk'), /is disabled\.\n$/);
     t.regex(await hook('list', 'owner'), /desk {3}http\S+ +off\n/);
     await converse('And this one is not.');
     await told.arrived(3);

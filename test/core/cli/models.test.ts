@@ -92,7 +92,7 @@ test.serial('says what to configure, if anything', async t => {
   const { directory, models } = await checkout(origin);
   t.regex(
     (await models('pull', 'sherpa-tiny')).stdout,
-    /\nNothing is left to configure: the next start uses it\.\n$/,
+    /\nNo configuration is needed: the next start uses it\.\n$/,
   );
   t.regex(
     (await models('pull', 'whisper-small')).stdout,
@@ -102,7 +102,7 @@ test.serial('says what to configure, if anything', async t => {
     join(directory, 'earshot.yaml'),
     'stt: [whisper]\nplugins: { whisper: { model: whisper-small } }\n',
   );
-  t.regex((await models('pull', 'whisper-small')).stdout, /\nNothing is left to configure/);
+  t.regex((await models('pull', 'whisper-small')).stdout, /\nNo configuration is needed/);
 });
 
 test.serial(
@@ -145,7 +145,7 @@ test.serial('resumes after a broken connection, and creates the file only when i
   t.is(code, 1);
   t.regex(
     stderr,
-    /\nerror: .*what has come is kept, and the next try goes on from there; or carry it here by hand/,
+    /\nerror: .*the part that was downloaded is kept, and the next attempt resumes there; or copy it here by hand/,
   );
   t.false(existsSync(file));
   broken = false;
@@ -177,7 +177,7 @@ test.serial('keeps nothing of a file with the wrong checksum', async t => {
   t.is(code, 1);
   t.regex(
     stderr,
-    /\nerror: http:.*\/small\.bin has the SHA-256 [0-9a-f]{64} instead of [0-9a-f]{64}; or carry/,
+    /\nerror: http:.*\/small\.bin has the SHA-256 [0-9a-f]{64} instead of [0-9a-f]{64}; or copy/,
   );
   t.false(existsSync(file));
   t.false(existsSync(`${file}.part`));
@@ -190,7 +190,7 @@ for (const status of [404, 500]) {
     const { code, stderr } = await models('pull', 'whisper-small');
     t.is(code, 1);
     const address = `${origin}/small.bin`;
-    const way = `error: ${address} answered with ${status}; or carry it here by hand: ${address} to ${file}\n`;
+    const way = `error: ${address} answered with ${status}; or copy it here by hand: ${address} to ${file}\n`;
     t.true(stderr.endsWith(way), stderr);
     t.false(existsSync(`${file}.part`));
   });
@@ -200,7 +200,7 @@ test.serial('says how to do without a network', async t => {
   const { file, models } = await checkout('http://127.0.0.1:1');
   const { code, stderr } = await models('pull', 'whisper-small');
   t.is(code, 1);
-  t.regex(stderr, /\nerror: 127\.0\.0\.1:1 cannot be reached: .*ECONNREFUSED.*; or carry it here by hand: /);
+  t.regex(stderr, /\nerror: 127\.0\.0\.1:1 cannot be reached: .*ECONNREFUSED.*; or copy it here by hand: /);
   t.true(stderr.endsWith(`http://127.0.0.1:1/small.bin to ${file}\n`));
 });
 

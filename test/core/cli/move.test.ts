@@ -61,11 +61,16 @@ test.serial('accounts, keys and tokens are valid after a move, and files on disk
   await put(oldDir, 'backups/earshot-1.db');
 
   const words = await run(t, 'move', '--to', config, '--data-dir', oldDir);
-  t.regex(words, /^Copied the database .*old\/earshot\.db to the database .*new\/earshot\.db: 2 rows, each/);
+  t.regex(
+    words,
+    /^Copied the database .*old\/earshot\.db to the database .*new\/earshot\.db: 2 rows, read back/,
+  );
   t.regex(words, /\ntable +copied +compared\n/);
+  const rows = words.split('\n').filter(line => / \d+ +\d+$/.test(line));
+  t.is(new Set(rows.map(({ length }) => length)).size, 1, 'columns are aligned');
   t.regex(words, /\nusers +1 +1\n/);
-  t.regex(words, /\ncopied too +plugins\/local\/signing-key-\d+\.pem\n/);
-  t.regex(words, /\ncopied too +plugins\/sherpa-onnx\/models\/en\/tokens\.txt\n/);
+  t.regex(words, /\nalso copied +plugins\/local\/signing-key-\d+\.pem\n/);
+  t.regex(words, /\nalso copied +plugins\/sherpa-onnx\/models\/en\/tokens\.txt\n/);
   t.regex(words, /\nnot copied +bridge: .*audio/);
   t.regex(words, /\nnot copied +backups: /);
   t.true(words.includes(`npx earshot serve --config ${config}`));
@@ -124,7 +129,7 @@ test.serial('a signing key is not replaced by another one', async t => {
   const here = await places(t);
   await run(t, 'token', 'ada', '--data-dir', here.oldDir);
   await put(here.newDir, await signingKeyIn(here.oldDir));
-  await refused(t, here, /new\/plugins\/local\/signing-key-\d+\.pem is there already, and is not the same/);
+  await refused(t, here, /new\/plugins\/local\/signing-key-\d+\.pem exists, and differs from/);
   t.false(existsSync(join(here.newDir, 'earshot.db')));
 });
 

@@ -19,7 +19,7 @@ test.serial('Addresses are added, tested, listed and removed, and their secrets 
   };
   const channels = await run('', 'channels');
   t.regex(channels.said, /acme-channel {2}Acme pager\n {4}number\n {4}pin \(optional\)/);
-  t.regex((await run('', 'list', 'owner')).said, /Nowhere yet: npx earshot notify add owner/);
+  t.regex((await run('', 'list', 'owner')).said, /There is no address yet: npx earshot notify add owner/);
 
   const added = await run(
     `${PIN}\n`,
@@ -46,8 +46,8 @@ test.serial('Addresses are added, tested, listed and removed, and their secrets 
   });
   for (const [args, reason] of [
     [['add', 'owner', 'acme-channel', 'number=x'], /number: must be a number/],
-    [['add', 'owner', 'acme-channel', 'number'], /"number" is no field: write name=value/],
-    [['add', 'owner', 'acme-channel', 'number:={'], /number:= is followed by JSON/],
+    [['add', 'owner', 'acme-channel', 'number'], /"number" is not a field: write name=value/],
+    [['add', 'owner', 'acme-channel', 'number:={'], /number:= needs JSON/],
     [['add', 'owner', 'acme-channel', 'nubmer=1'], /nubmer is not a field of .*did you mean number\?/],
     [['add', 'owner', 'ntfy', 'topic=x', 'servre=https://a.example'], /servre is .*did you mean server\?/],
     [['add', 'owner', 'ntfy', 'topic=x', 'colour=red'], /colour is .*there are: server, topic, token/],
@@ -60,9 +60,12 @@ test.serial('Addresses are added, tested, listed and removed, and their secrets 
     t.is(code, 1);
     t.regex(said, reason);
   }
-  t.deepEqual(await run('', 'disable', 'owner', id), { code: 0, said: `acme-channel (${id}) is off.\n` });
+  t.deepEqual(await run('', 'disable', 'owner', id), {
+    code: 0,
+    said: `acme-channel (${id}) is disabled.\n`,
+  });
   t.regex((await run('', 'list', 'owner')).said, new RegExp(`${id}  acme-channel  off`));
-  t.deepEqual(await run('', 'enable', 'owner', id), { code: 0, said: `acme-channel (${id}) is on.\n` });
+  t.deepEqual(await run('', 'enable', 'owner', id), { code: 0, said: `acme-channel (${id}) is enabled.\n` });
   t.is((await run('', 'remove', 'owner', id)).code, 0);
 });
 

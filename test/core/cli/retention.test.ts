@@ -10,12 +10,12 @@ test('retention rules are shown, tried and replaced on the command line', async 
     });
     return code === 0 ? stdout : stderr;
   };
-  t.is(await run(), 'Nothing of owner is deleted by age.\n');
+  t.is(await run(), 'No data of owner is deleted by age.\n');
   t.regex(
     await run('--dry-run', '--set', 'conversations=1'),
     /^Would be deleted now: 0 conversations, 0 photos, 0 audio files, 0 deliveries\n$/,
   );
-  t.is(await run(), 'Nothing of owner is deleted by age.\n');
+  t.is(await run(), 'No data of owner is deleted by age.\n');
   t.is(
     await run('--set', 'conversations=365', 'photos=30'),
     'conversations=365\nphotos=30\nStarred conversations are kept.\n',
@@ -25,5 +25,5 @@ test('retention rules are shown, tried and replaced on the command line', async 
     rules: ['audio=9'],
   });
   t.regex(await run('--set', 'conversations=old'), /^error: .*conversations\/Work=30/);
-  t.is(await run('--set', 'none'), 'Nothing of owner is deleted by age.\n');
+  t.is(await run('--set', 'none'), 'No data of owner is deleted by age.\n');
 });

@@ -10,10 +10,10 @@ test('words for recognisers are added, listed and removed', async t => {
     });
     return code === 0 ? stdout : stderr;
   };
-  t.regex(await vocabulary('list', 'owner'), /^There is no word yet: .*vocabulary add owner <word>\n$/);
+  t.regex(await vocabulary('list', 'owner'), /^There are no words yet: .*vocabulary add owner <word>\n$/);
   t.regex(
     await vocabulary('add', 'owner', 'Dr. Okonkwo', 'Earshot'),
-    /^The vocabulary of owner has 2 words now/,
+    /^The vocabulary of owner now has 2 words/,
   );
   t.is(await vocabulary('list', 'owner'), 'Dr. Okonkwo\nEarshot\n');
   t.deepEqual(JSON.parse(await vocabulary('remove', 'owner', 'earshot', '--json')), {

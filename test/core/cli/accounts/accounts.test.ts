@@ -57,7 +57,7 @@ test.serial('A piped password can sign in, until it is changed or removed', asyn
   t.is((await signIn(PASSWORD)).status, 401);
   t.is((await signIn('another good password')).status, 200);
 
-  t.is(await run('', 'user', 'password', 'owner', '--remove'), 'owner has no password any more.\n');
+  t.is(await run('', 'user', 'password', 'owner', '--remove'), 'owner no longer has a password.\n');
   t.is((await signIn('another good password')).status, 401);
 });
 
@@ -98,7 +98,7 @@ test.serial('Signing out ends every token of an account, and another signing key
       'owner is signed out everywhere.',
       'Still works: API keys: pendant, command line',
       'Still works: webhooks: memory_created (example.org)',
-      'End a key: npx earshot key revoke owner <name>; all: npx earshot user lost owner\n',
+      'Revoke a key: npx earshot key revoke owner <name>; all keys: npx earshot user lost owner\n',
     ].join('\n'),
   );
   t.is(await use(token), 401);
@@ -118,9 +118,9 @@ test.serial('The operator closes the memories of an account, and locks single it
   };
   const { id } = (await memories('', { content: 'Likes tea', category: 'other' })).body;
   const system = (...args: string[]) => run('', 'system', ...args);
-  t.is(await system('memory-access', 'owner', 'off'), 'The memories of owner cannot be read.\n');
+  t.is(await system('memory-access', 'owner', 'off'), 'Programs cannot read the memories of owner.\n');
   t.is((await memories()).status, 403);
-  t.is(await system('memory-access', 'owner', 'on'), 'The memories of owner can be read.\n');
+  t.is(await system('memory-access', 'owner', 'on'), 'Programs can read the memories of owner.\n');
   t.is((await memories(`/${id}`)).status, 200);
   t.is(await system('lock', 'memory', id), 'The memory of owner is locked.\n');
   t.is((await memories(`/${id}`)).status, 404);
@@ -145,7 +145,7 @@ test.serial('An account is renamed, disabled, enabled, made an operator, and lis
   const refused = await piped('', '--data-dir', dataDir, 'user', 'add', 'ADA');
   t.regex(refused.stderr, /^error: There is a user "Ada" already\. Choose another name\.\n$/);
   const key = (await run('', 'key', 'ada', '--scopes', 'conversations:read')).trim();
-  t.is(await run('', 'user', 'rename', 'ada', 'Grace'), 'ada is called Grace now.\n');
+  t.is(await run('', 'user', 'rename', 'ada', 'Grace'), 'ada is now called Grace.\n');
   t.is(await use(key), 200);
   t.is(await run('', 'user', 'role', 'grace', 'operator'), 'Grace is an operator.\n');
   const token = (await run('', 'token', 'grace')).trim();
@@ -184,7 +184,7 @@ test.serial(
         'owner is signed out everywhere.',
         'Ended: API keys: pendant, command line',
         'Ended: live connections: phone 0, phone 1',
-        'A password, if it has one, still signs in. Change it if the device knew it: npx earshot user password owner\n',
+        'Its password, if it has one, still works. Change it if the device stored it: npx earshot user password owner\n',
       ].join('\n'),
     );
   },
@@ -251,7 +251,7 @@ test.serial('A removed account leaves nothing behind, while the server runs and 
   }
   const [ada = '', ben = ''] = ids;
   const unsure = await piped('', '--data-dir', dataDir, 'user', 'remove', 'ada');
-  t.regex(unsure.stderr, /^error: this deletes all .* of ada for good; say so with --yes\n$/);
+  t.regex(unsure.stderr, /^error: this deletes all .* of ada for good; confirm with --yes\n$/);
   await untilEmbedded(server.url);
 
   await run('notify', 'add', 'ada', 'log');
@@ -384,7 +384,7 @@ const hasTerminal = existsSync('/usr/bin/script');
     t.regex(slip.seen, /the two passwords are not the same; nothing was changed/);
     const interrupted = await atTerminal(dataDir, [['New password: ', 'corr\u0003']]);
     t.is(interrupted.code, 1);
-    t.regex(interrupted.seen, /given up; nothing was changed/);
+    t.regex(interrupted.seen, /cancelled; nothing was changed/);
     for (const { seen } of [slip, interrupted]) t.notRegex(seen, /corr|horse/);
     t.is((await signIn(PASSWORD)).status, 200);
   },

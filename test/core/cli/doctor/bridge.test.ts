@@ -37,7 +37,7 @@ test('core answers, and accepts the key, even with the listen scope only', async
     await patientOf(t, { dataDir: await bridgeDirectory(t, key) }, { server }),
   );
   t.deepEqual([found.core?.level, found.key?.level, found.spool?.level], ['good', 'good', 'good']);
-  t.regex(found.key?.detail ?? '', /^core knows the one in .*bridge\/key$/);
+  t.regex(found.key?.detail ?? '', /^core accepts the one in .*bridge\/key$/);
 });
 
 test('a key that core does not know fails, whatever its source', async t => {
@@ -48,7 +48,7 @@ test('a key that core does not know fails, whatever its source', async t => {
   const kept = await look(t, bridgeCheck, await patientOf(t, { dataDir, bridge: { core } }));
   t.like(kept.key, { level: 'bad', cure: `rm ${file}, and start the bridge again` });
   const set = await look(t, bridgeCheck, await patientOf(t, { bridge: { core, key: 'wrong' } }));
-  t.like(set.key, { level: 'bad', cure: 'set bridge.key to one that core knows' });
+  t.like(set.key, { level: 'bad', cure: 'set bridge.key to one that core accepts' });
 });
 
 test('an unreachable core is a warning: the audio is kept', async t => {
@@ -81,7 +81,7 @@ test('audio that has waited for a day, or fills half of the spool, is a warning'
     (await look(t, bridgeCheck, await patientOf(t, { dataDir, bridge: { spoolBytes } }))).spool;
   t.like(await spool(fresh), {
     level: 'good',
-    detail: '70 KB of audio wait, of at most 200 KB, the oldest for 5 minutes',
+    detail: '70 KB of audio is waiting, of at most 200 KB, the oldest for 5 minutes',
   });
   await record(fresh, Date.now(), 70_000);
   t.is((await spool(fresh))?.level, 'doubt');
@@ -89,7 +89,7 @@ test('audio that has waited for a day, or fills half of the spool, is a warning'
   await record(old, Date.now() - 2 * DAY_MS, 10);
   t.like(await spool(old), {
     level: 'doubt',
-    detail: '10 bytes of audio wait, of at most 200 KB, the oldest for 2 days',
+    detail: '10 bytes of audio is waiting, of at most 200 KB, the oldest for 2 days',
   });
 });
 

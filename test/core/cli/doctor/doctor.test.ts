@@ -100,7 +100,7 @@ test('in a pipe there is neither colour nor wrapping; the exit status shows fail
     /^ {2}✗ database: there is no storage nowhere\n {4}→ correct storage: sql, or the name of a plugin of your own$/m,
   );
   t.regex(stdout, /\n\n1 to fix before Earshot works, \d to check\n$/);
-  t.regex(stderr, /^error: 1 of \d+ findings are bad\n$/);
+  t.regex(stderr, /^error: 1 of \d+ checks failed\n$/);
 });
 
 test('every problem of the configuration is a finding', async t => {

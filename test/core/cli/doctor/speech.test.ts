@@ -96,7 +96,10 @@ test('a recogniser is tested with the model in the data directory', async t => {
 
 test('a recogniser without English is only opened', async t => {
   const found = await look(t, recognitionCheck, await patientOf(t, countingStt({ languages: ['de'] })));
-  t.like(found.counting, { level: 'good', detail: 'it opens; it has de, in which there is no recording' });
+  t.like(found.counting, {
+    level: 'good',
+    detail: 'it opens; it supports de, for which there is no test recording',
+  });
 });
 
 test('without a recogniser nothing is transcribed, which may be intended', async t => {

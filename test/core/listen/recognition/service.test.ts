@@ -264,7 +264,7 @@ test('it refuses to start if it would be open to others, or could not recognise 
     /^1 [\s\S]*error: \/nowhere cannot be read \(ENOENT\)/,
   );
   const { file } = await recogniserDirectory(t);
-  t.regex(await refusal(['--token-file', file]), /^1 [\s\S]*error: .* holds no token of 16 characters/);
+  t.regex(await refusal(['--token-file', file]), /^1 [\s\S]*error: .* contains no token of 16 characters/);
   t.regex(await refusal(['--idle', '0']), /^2 [\s\S]*error: .*1 to 3600/);
   t.regex(
     await refusal([], { stt: ['openai', 'custom-stt'] }),

@@ -151,7 +151,7 @@ test('the command line records, shows and deletes a voice; a sample is deleted b
   await writeFile(file, encodeWav(profileRecording('rms')));
   const voice = (...args: string[]) => command(['voice', ...args], { EARSHOT_DATA_DIR: server.dataDir });
   t.regex((await voice('show', 'owner')).stdout, /not known: .*voice record owner/);
-  t.regex((await voice('record', 'owner', file)).stdout, /^The voice of owner is known now, from 1\d\.\d s/);
+  t.regex((await voice('record', 'owner', file)).stdout, /^The voice of owner is now known, from 1\d\.\d s/);
   t.regex((await voice('show', 'owner')).stdout, /recorded +yes/);
   const [sample] = (await ask(server, 'GET', '/v1/people/user/samples'))
     .body as unknown as Profile['samples'];
