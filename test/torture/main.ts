@@ -159,7 +159,7 @@ async function tests(): Promise<number> {
   for await (const file of glob('test/**/*.test.ts', { cwd }))
     if ((await readFile(join(cwd, file), 'utf8')).includes('helpers/thorough.ts')) long.push(file);
   const args = [join(cwd, 'node_modules/ava/entrypoints/cli.js'), '--serial', '--timeout', '30m', ...long];
-  const env = { ...process.env, EARSHOT_THOROUGH: '1' };
+  const env = { ...process.env, EARSHOT_TEST_THOROUGH: '1' };
   const [status] = await once(spawn(process.execPath, args, { cwd, env, stdio: 'inherit' }), 'exit');
   return status ?? 1;
 }
