@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as nextRound } from 'node:timers/promises';
 import test from 'ava';
 import { CATEGORY_EMOJI, isCategory } from '../../../../core/domain/conversations/categories.ts';
 import { divided } from '../../../../plugins/understanding/plain-understanding/long-segments.ts';
@@ -221,15 +222,21 @@ test('Other work gets a turn of the event loop within every segment of a long co
     immediate = setImmediate(count);
   };
   let immediate = setImmediate(count);
-  await paced(segments, 'en', new Pacer(never, isBusyFor(20)));
+  const rests: number[] = [];
+  const rest = (ms: number) => {
+    rests.push(ms);
+    return nextRound();
+  };
+  await paced(segments, 'en', new Pacer(never, isBusyFor(4), rest));
   const ofStructure = turns;
-  await memoriesOf(segments, context, new Pacer(never, isBusyFor(20)));
+  await memoriesOf(segments, context, new Pacer(never, isBusyFor(4), rest));
   const ofMemories = turns - ofStructure;
   await memoriesOf(segments, context, new Pacer(never, () => 0));
   const ofAnInstant = turns - ofStructure - ofMemories;
   clearImmediate(immediate);
   t.true(ofStructure >= segments.length, `title and overview: ${ofStructure}`);
   t.true(ofMemories >= segments.length, `memories: ${ofMemories}`);
+  t.true(rests.length >= segments.length && Math.min(...rests) >= 12, 'it rests three times as long');
   t.true(ofAnInstant < 10, `without any time spent: ${ofAnInstant}`);
 });
 
