@@ -25,7 +25,7 @@ export interface Wire {
   next(): Promise<string | null>;
   /**
    * Requires an answer from now on: without one in time the connection ends with `timeout`. Returns a function that
-   * cancels this.
+   * cancels this, as the end of the connection does.
    */
   expect(): () => void;
   /** Ends the connection with this reason. */
@@ -122,11 +122,13 @@ export async function connectSocket(
 
   function expect() {
     const off = new AbortController();
+    const cancel = () => off.abort();
+    over.promise.then(cancel, cancel);
     clock.sleep(timeoutMs, off.signal).then(
       () => end(late('did not answer')),
       () => undefined, // cancelled
     );
-    return () => off.abort();
+    return cancel;
   }
 
   async function take(): Promise<string | null> {

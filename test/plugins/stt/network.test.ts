@@ -1,4 +1,6 @@
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
+import type { Clock } from '../../../core/contract/model.ts';
 import type { SttHints } from '../../../core/contract/plugin.ts';
 import { AppError } from '../../../core/runtime/errors.ts';
 import { growingUtterance, sttChecks, utteranceOf } from '../../../plugins/kit/suites/stt.ts';
@@ -17,10 +19,10 @@ const FROM = 480_000;
 const KEY = 'key-not-to-be-seen';
 
 /** Each with a server that implements its protocol on a real socket, and the options to reach it. */
-const RECOGNISERS: Record<Protocol, (options: object) => Promise<Running>> = {
-  vosk: options => run(vosk, options),
-  'custom-stt': options => run(customStt, { apiKey: KEY, ...options }),
-  deepgram: options => run(deepgram, { apiKey: KEY, ...options }),
+const RECOGNISERS: Record<Protocol, (options: object, clock?: Clock) => Promise<Running>> = {
+  vosk: (options, clock) => run(vosk, options, undefined, clock),
+  'custom-stt': (options, clock) => run(customStt, { apiKey: KEY, ...options }, undefined, clock),
+  deepgram: (options, clock) => run(deepgram, { apiKey: KEY, ...options }, undefined, clock),
 };
 
 async function open(t: ExecutionContext, name: Protocol, server: SttServer, options: object = {}) {
@@ -109,6 +111,30 @@ for (const name of Object.keys(RECOGNISERS) as Protocol[]) {
     const error = await t.throwsAsync(transcribe(await open(t, name, secure)), { code: 'config_error' });
     t.regex(error?.message ?? '', /untrusted certificate/);
     t.is(secure.requests.length, 0, 'neither key nor speech was sent');
+  });
+
+  test(`${name} keeps no timer for a connection that broke off before its answer`, async t => {
+    const server = await started(t, name);
+    const sleepers = new Set<object>();
+    const clock: Clock = {
+      now: Date.now,
+      sleep(ms, signal) {
+        const sleeping = sleep(ms, undefined, signal ? { signal } : {});
+        sleepers.add(sleeping);
+        return sleeping.finally(() => sleepers.delete(sleeping));
+      },
+    };
+    const running = await RECOGNISERS[name]({ url: server.url }, clock);
+    t.teardown(running.stop);
+    server.fault = 'mute';
+    const transcribed = transcribe(running.stt);
+    transcribed.catch(() => undefined); // awaited below
+    await server.heard(name === 'vosk' ? 'eof' : name === 'deepgram' ? 'Finalize' : 'CloseStream');
+    t.true(sleepers.size > 0, 'an answer is required');
+    server.crash();
+    await t.throwsAsync(transcribed, { code: 'upstream_error' });
+    await setImmediate(); // what was cancelled is settled
+    t.is(sleepers.size, 0);
   });
 }
 
