@@ -95,6 +95,8 @@ function joinedAt(
   const isImperative = previous.kind === 'imperative';
   const joined = () => {
     if (words.isVerbLast) {
+      const isAddressed = isImperative && words.secondPerson.has(token?.bare ?? '');
+      if (isAddressed) return split('imperative', tokens, index, index, 1, words.secondPerson, words); // "und bringst"
       if (isImperative || words.subject?.has(token?.word ?? '')) return null;
       const last = lastInfinitive(tokens, index, words);
       return last && !last.verb.isUnknown
@@ -296,7 +298,9 @@ function progressiveAt(tokens: readonly Token[], index: number, words: Words): A
 const MOVING = new Set('walk drive run move get try look plan'.split(' '));
 
 /** Begin questions whether something was done, which "I'll do it tomorrow" may answer. */
-const ASKS_DONE = new Set("are have did hast haben habt hattest tu t' vous as avez has habéis ya".split(' '));
+const ASKS_DONE = new Set(
+  "wer are have did hast haben habt hattest tu t' vous as avez has habéis ya".split(' '),
+);
 
 /** "Zurückgerufen" in "hast du den Arzt zurückgerufen". */
 function lastParticiple(tokens: readonly Token[], from: number, words: Words) {

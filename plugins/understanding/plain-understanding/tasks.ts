@@ -151,7 +151,7 @@ class Finder {
         if (isPresence(act, line)) return null;
         if (isMomentary(line, act) && !isSoon(line, act))
           return this.build(index, line, place, act, true, true);
-        return this.build(index, line, place, act, act.verb?.isWeak === true && !act.verb.isUnknown);
+        return this.build(index, line, place, act, act.verb?.isState === true);
       case 'wish':
         return this.isMemo && act.verb?.isWeak === false
           ? this.build(index, line, place, act, false)
@@ -252,7 +252,8 @@ class Finder {
 
   /** Finds a request of another speaker that the owner accepts. */
   private askedTask(index: number, line: Line, place: number, act: Act): Found | null {
-    if (act.kind === 'imperative' && !line.when && this.isInstructor(line)) return null;
+    if (act.kind === 'imperative' && !line.when && this.isInstructor(line) && !hasPlease(line, act))
+      return null;
     if (act.kind !== 'request' && act.kind !== 'reminder' && act.kind !== 'imperative') return null;
     if (isNoPlan(line, act) || this.isForAnother(line, act) || isInvitation(act)) return null;
     const reply = this.replyTo(index);
@@ -294,7 +295,7 @@ class Finder {
     const mine = own && !isNoPlan(line, own) && this.build(index, line, line.acts.indexOf(own), own, false);
     if (mine)
       return { ...mine, due: combined(this.dueIn(line, line.acts.indexOf(taking), taking), mine.due) };
-    const need = this.ownNeed(index, line, taking);
+    const need = this.ownNeed(index, line, taking) ?? this.promisedAnswer(index, line, taking);
     if (need) return need;
     for (let at = index - 1; at >= Math.max(0, index - REQUEST_LINES); at--) {
       const asked = this.lines[at];
@@ -366,6 +367,14 @@ class Finder {
       ...{ lines: [...(noun ? [index - 2] : []), index - 1, index], verb: null, isVague: false },
       ...{ stems: stemsOf(text, before), isReferring: false },
     };
+  }
+
+  /** "When will you have the menus?" "You'll have them on Friday." */
+  private promisedAnswer(index: number, line: Line, { index: from, to }: Act): Found | null {
+    const before = this.lines[index - 1];
+    const isAsked = before?.tokens.at(-1)?.stop === '?' && !before.isOwn && before.acts.length === 0;
+    const isDelivery = line.tokens.slice(from, to).some(({ word }) => DELIVERING.has(word));
+    return before && isAsked && isDelivery ? this.deliveredTask(index, line, before) : null;
   }
 
   /** "How is the report coming along?" "You'll have it by Friday." */
@@ -456,6 +465,8 @@ class Finder {
     const latest = Math.max(act.to, Math.min(next, act.to + DATE_WORDS_AFTER));
     const to = Math.min(latest, sentenceEnd(tokens, act.from), this.clauseEnd(line, act.to));
     const after = this.whenIn(line, begin, to);
+    const inside = tokens[act.to - 1]?.stop === ',' ? this.whenIn(line, earliest, act.to) : null;
+    if (inside?.hasDay && after?.hasDay && after.day !== inside.day) return inside; // "mañana la cambio, hoy no tengo"
     if (after?.hasDay) return after;
     const all = this.whenIn(line, earliest, to);
     if (all?.hasDay) return all;
@@ -550,7 +561,8 @@ class Finder {
     const { acts: words } = reply.language;
     const at = firstWord(reply);
     if (CONDITIONS.has(reply.tokens[at]?.word ?? '') || this.isToAnother(reply, line)) return 'no';
-    const yes = words.yes.at(reply.tokens, at)?.length ?? 0;
+    const yes =
+      (words.yes.at(reply.tokens, at) ?? words.yes.at(reply.tokens, behindDate(reply, at)))?.length ?? 0;
     const no = words.refusals.at(reply.tokens, at)?.length ?? 0;
     const isTaking = reply.acts.some(
       own =>
@@ -614,8 +626,10 @@ class Finder {
   private cancelAt(index: number, line: Line): void {
     const { acts: words } = line.language;
     const isShort = line.tokens.length <= 3;
+    const isReassuring = line.isOwn && REASSURING.test(line.segment.text.slice(0, DO_IT_CHARS));
     const takesBack =
-      line.tokens.slice(0, CANCEL_WORDS).some((_, at) => words.cancels.at(line.tokens, at)) ||
+      (!isReassuring &&
+        line.tokens.slice(0, CANCEL_WORDS).some((_, at) => words.cancels.at(line.tokens, at))) ||
       (isShort && line.isOwn && words.done.at(line.tokens, 0) !== null);
     for (let place = this.found.length - 1; place >= 0; place--) {
       const task = this.found[place];
@@ -660,6 +674,10 @@ class Finder {
     };
   }
 }
+
+/** The owner says so with a promise, and others to take one off the owner's hands. */
+const REASSURING =
+  /(?<!\p{L})(?:don['’]t worry|no te preocupes|no se preocupe|ne t['’]inquiète pas|ne vous inquiétez pas)(?!\p{L})/iu;
 
 /** "The invoice wants paying", "the hedge needs cutting". */
 function isUndone(tokens: readonly Token[], at: number): boolean {
@@ -853,6 +871,13 @@ const WELCOMES = new Set(
 
 function saysYes({ tokens, language }: Line): boolean {
   return language.acts.yes.at(tokens, 0) !== null || language.acts.takings.at(tokens, 0) !== null;
+}
+
+/** "Next Tuesday, okay." */
+function behindDate({ when }: Line, from: number): number {
+  let at = from;
+  while (when?.tokens.has(at)) at++;
+  return at;
 }
 
 /** Skips words that do not belong to an answer. */

@@ -375,7 +375,7 @@ export const english: Language = {
       be sure to|note to self|memo to self|reminder to|to do|todo|must remember to|mustn't forget to|need to|have to|got to|need a|need an|need some|need new|need more|
       never forget to|please remember to|gotta|must`),
     openRequests:
-      phrases(`have you got|have you|have you already|did you|did you ever|did you get round to|did you manage to|are you|do you have|any news on|somebody needs to|someone needs to|somebody has to|someone has to|somebody should|someone should|
+      phrases(`have we got|do we have|have you got|have you|have you already|did you|did you ever|did you get round to|did you manage to|are you|do you have|any news on|somebody needs to|someone needs to|somebody has to|someone has to|somebody should|someone should|
       who can|who could|who will|who's going to|who's gonna|who is going to|who wants to|who'd like to|who's up for|any volunteers to|
       one of us has to|one of us should|one of us needs to|one of us ought to|one of you needs to|one of you has to|
       could one of you|can one of you|would somebody|would someone|will somebody|will someone|someone's got to|somebody's got to|

@@ -77,7 +77,7 @@ const STRONG = `abbestellen abgeben abholen abschicken absagen abschließen absc
   verputzen spachteln sägen ölen schmieren flicken stopfen stricken häkeln säubern schrubben abstauben lüften heizen grillen
   braten schälen decken abdecken abräumen einräumen umräumen beschaffen auftreiben ersetzen erstatten ausgleichen beilegen belegen
   nachweisen sichern sperren freigeben zuteilen einteilen einplanen koordinieren abstimmen rückmelden zurückmelden durchklingeln
-  anschreiben zurückschreiben antworten beauftragen betreuen pflegen ausführen abliefern prüfen nachzählen zählen wiegen notieren
+  anschreiben zurückschreiben antworten beauftragen betreuen pflegen ausführen abliefern prüfen wiegen notieren
   vorkochen aufwärmen auftauen einlegen rausholen reinholen hochholen raufbringen rausstellen hinstellen herbringen
   rausgeben ausgeben auszahlen spenden verschenken versteigern inserieren kündigen widerrufen anfechten klagen
   zerlegen demontieren aufbocken tauschen aufziehen abziehen beziehen bemalen schmücken dekorieren gestalten entwerfen skizzieren
@@ -187,6 +187,7 @@ function formsBy(formsOf: (base: string) => string[]): Map<string, Verb> {
     const [particle, base] = partsOf(infinitive);
     for (const form of formsOf(base)) {
       const key = withoutAccents(form);
+      if (key === 'mal') continue; // "schick mir mal"
       const known = forms.get(key);
       if (particle === '') forms.set(key, { infinitive: base, isWeak, isState });
       else if (!known) forms.set(key, { infinitive: base, isWeak: true, isState: true });
@@ -442,7 +443,7 @@ export const german: Language = {
       denk bitte daran|denk bitte dran|denken sie daran|denken sie bitte daran|denken sie an|denk an|denkt daran|nicht vergessen|notiz an mich|notiz an mich selbst|
       denk auch an|vergiss|muss noch|denken sie bitte an|denk bitte an`),
     openRequests:
-      phrases(`hast du|hast du schon|haben sie|haben sie schon|habt ihr|habt ihr schon|hattest du|jemand muss|jemand müsste|einer muss|wer kann|wer könnte|kann jemand|könnte jemand|kann wer|
+      phrases(`wer hat|wer hat schon|wer ist schon|haben wir|haben wir schon|hast du|hast du schon|haben sie|haben sie schon|habt ihr|habt ihr schon|hattest du|jemand muss|jemand müsste|einer muss|wer kann|wer könnte|kann jemand|könnte jemand|kann wer|
       es müsste jemand|müsste jemand|es müsste einer|müsste einer|müsste mal jemand|einer müsste|kann einer|könnte einer|könnte mal jemand|
       kann mal jemand|wer will|wer möchte|wer ist so lieb und|einer von uns muss|einer von euch muss|muss noch jemand|
       wir brauchen|wir müssen|man müsste|man muss|es fehlt|es fehlen|uns fehlt|wir haben kein|wir haben keine|muss jemand|
@@ -472,7 +473,7 @@ export const german: Language = {
     done: phrases(`schon|gestern|schon erledigt|habe ich schon|hab ich schon|ist schon|erledigt|längst|schon gemacht|sind schon|schon passiert|
       habe ich gemacht|hab ich gemacht|liegt schon|hier bitte|bitte schön|bitteschön|ist erledigt|schon bezahlt|hab ich|habe ich`),
     cancels:
-      phrases(`lass mal|lass es|lassen sie|vergiss es|brauchst du nicht|musst du nicht|nicht nötig|doch nicht|dann nicht|
+      phrases(`lass mal|lass es|lassen sie es|lassen sie das|lassen sie mal|lassen sie nur|lassen sie gut sein|vergiss es|brauchst du nicht|musst du nicht|nicht nötig|doch nicht|dann nicht|
       hat sich erledigt|brauchen sie nicht|müssen sie nicht|
       nicht mehr nötig|streich das|brauch ich nicht|lieber nicht|nein lass|holt mich nicht|ach lass`),
     negations: words('nicht nie niemals kein keine keinen keinem keiner nix nichts niemand niemanden'),

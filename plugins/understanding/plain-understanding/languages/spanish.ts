@@ -135,7 +135,7 @@ const IRREGULAR_IMPERATIVES: Readonly<Record<string, string>> = {
 };
 /** Forms that are more often nouns or mean something else. */
 const NO_FIRST_PERSON = words(
-  'trabajo cambio cuento encargo cargo juego cobro como recuerdo cocino estudio espero paso presto ordeno quedo vacio marco peso sello traslado contacto archivo sueldo junto calculo cuidado frio servicio doblo recorto corto pago reparto abono registro pego',
+  'trabajo cambio cuento encargo cargo juego cobro como recuerdo cocino estudio espero paso presto ordeno quedo vacio marco peso sello traslado contacto archivo sueldo junto calculo cuidado frio servicio doblo recorto registro pego',
 );
 const ENCLITICS = [
   '',
@@ -420,7 +420,7 @@ export const spanish: Language = {
     wishes: phrases('quiero|debería|puedo|pienso|me gustaría'),
     sharedPromises: phrases('vamos a|tenemos que|debemos|hay que|habrá que|necesitamos'),
     requests:
-      phrases(`puedes|podrías|me puedes|me podrías|puede|podría|tienes que|debes|deberías|tiene que|debe|necesito que|quiero que|
+      phrases(`si usted pudiera|si pudieras|si puedes|si podés|si puede|puedes|podrías|me puedes|me podrías|puede|podría|tienes que|debes|deberías|tiene que|debe|necesito que|quiero que|
       me haces el favor de|me hace el favor de|serías capaz de|sería posible que|podrían|podríais|tendrías que|tendría que|tendrás que|
       tendrá que|habías quedado en|quedaste de|quedaste en|quedó en|te pido que|le pido que|te ruego que|le ruego que|me gustaría que|
       necesitaría que|necesito que me|acuérdate tú de|encárgate de|tú encárgate de|encárguese de|ocúpate de|ocúpese de|te importaría|
