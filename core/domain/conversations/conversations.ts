@@ -110,7 +110,7 @@ export function createConversations({
   removeFiles?: (userId: string, ids: { photos: string[]; clips: string[] }) => Promise<void>;
 }) {
   const growth = createGrowth();
-  const moves = createMoves(clock);
+  const move = createMoves(clock);
   const reader = createConversationReader({ storage });
 
   /**
@@ -434,11 +434,9 @@ export function createConversations({
    * Merges another ended conversation into this one, which is processed again; the other one is removed. `rate_limited`.
    */
   async function merge(userId: string, id: string, other: string): Promise<void> {
-    moves.check(userId);
-    const moved = await storage.transaction('prepare merge', tx =>
-      prepareMergeIn(tx, { userId, id }, other, clock.now()),
+    await storage.transaction('prepare merge', tx =>
+      prepareMergeIn(tx, { userId, id }, other, segments => move(userId, segments), clock.now()),
     );
-    moves.charge(userId, moved);
     await storage.passages.put(userId, other, []);
     await storage.transaction('merge conversations', tx => mergeIn(tx, { userId, id }, other, clock.now()));
     announce({ event: 'conversation.processing', userId, conversationId: id });
@@ -447,8 +445,7 @@ export function createConversations({
 
   /** Splits a conversation at this segment and returns the new one; both are processed again. `rate_limited`. */
   async function split(userId: string, id: string, segmentId: string): Promise<Conversation> {
-    moves.check(userId);
-    moves.charge(userId, isId(id) ? await storage.segments.count(userId, id) : 0);
+    move(userId, isId(id) ? await storage.segments.count(userId, id) : 0);
     const part = await storage.transaction('split conversation', tx =>
       splitIn(tx, { userId, id }, segmentId, clock.now()),
     );

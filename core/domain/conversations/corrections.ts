@@ -75,30 +75,35 @@ const CLIP_LEAD_MS = 1000;
 const MERGE_WITHIN_MS = 60_000;
 
 /**
- * Checks a merge, and returns how many segments it will move. To be followed by the deletion of the
- * other one's indexed texts, which takes too long for a transaction, and by `mergeIn`. Where that does not come, because
- * the server ends or the merge is refused after all, the other one is processed again, which indexes its texts.
+ * Checks a merge before it. To be followed by the deletion of the other one's indexed texts, which takes too long for a
+ * transaction, and by `mergeIn`. Where that does not come, because the server ends or the merge is refused after all,
+ * the other one is processed again, which indexes its texts.
+ * @param move is told how many segments will be moved, and may throw
  */
 export async function prepareMergeIn(
   tx: Stores,
   { userId, id }: Named,
   other: string,
+  move: (segments: number) => void,
   now: number,
-): Promise<number> {
-  const { into, from, sizes } = await mergeableIn(tx, { userId, id }, other);
+): Promise<void> {
+  const { into, from } = await partsIn(tx, { userId, id }, other);
   refuseProcessing(into);
+  const isEarlier = beginning(from) < beginning(into);
+  const own = isEarlier ? await tx.segments.count(userId, id) : 0;
+  move(own + (await tx.segments.count(userId, other)));
+  await checkSize(tx, userId, [id, other]);
   await reprocessIn(tx, from, now + MERGE_WITHIN_MS);
-  const [own, others] = sizes.map(({ segments }) => segments);
-  return (others ?? 0) + (beginning(from) < beginning(into) ? (own ?? 0) : 0);
 }
 
-async function mergeableIn(tx: Stores, { userId, id }: Named, other: string) {
+async function partsIn(tx: Stores, { userId, id }: Named, other: string) {
   if (id === other) throw invalid('with', 'Input should be another conversation');
-  const into = await overIn(tx, userId, id);
-  const from = await overIn(tx, userId, other);
-  const sizes = [await tx.segments.size(userId, id), await tx.segments.size(userId, other)];
+  return { into: await overIn(tx, userId, id), from: await overIn(tx, userId, other) };
+}
+
+async function checkSize(tx: Stores, userId: string, ids: readonly string[]): Promise<void> {
+  const sizes = await Promise.all(ids.map(id => tx.segments.size(userId, id)));
   if (exceedsSize(sizes)) throw invalid('with', `Together they would be too large: ${MAX_SIZE}`);
-  return { into, from, sizes };
 }
 
 /**
@@ -106,7 +111,8 @@ async function mergeableIn(tx: Stores, { userId, id }: Named, other: string) {
  * and the other one is removed. `not_found`, `locked`, `conflict` while one of them is running.
  */
 export async function mergeIn(tx: Stores, { userId, id }: Named, other: string, now: number): Promise<void> {
-  const { into, from } = await mergeableIn(tx, { userId, id }, other);
+  const { into, from } = await partsIn(tx, { userId, id }, other);
+  await checkSize(tx, userId, [id, other]);
   const startedAt = Math.min(beginning(into), beginning(from));
   for (const each of [into, from]) {
     const seconds = (beginning(each) - startedAt) / 1000;

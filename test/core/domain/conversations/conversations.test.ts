@@ -524,25 +524,29 @@ test('segments that an account may move by merging and splitting are limited', a
   const { conversations, clock, users, storage, ...rest } = await openDomain(t);
   const [user, ben] = [await users.add('anna'), await users.add('ben')];
   const domain = { conversations, clock, ...rest };
-  const { id, segments } = await completedConversation(domain, user.id, Array(20).fill('tea'));
-  const other = await completedConversation(domain, ben.id, ['one', 'two']);
-  storage.segments.count = async () => 20_001;
-  const split = (at: number) => conversations.split(user.id, id, segments[at]?.id ?? '');
-  const settle = () => storage.conversations.update(user.id, id, { status: 'completed' });
-
-  await split(10);
-  await settle();
-  const error = await t.throwsAsync(split(5), { code: 'rate_limited' });
-  t.like(error, { retryAfter: 1 });
-  const merging = conversations.merge(user.id, id, id);
-  await t.throwsAsync(merging, { code: 'rate_limited' });
-  await conversations.split(ben.id, other.id, other.segments[1]?.id ?? '');
-
+  const one = await completedConversation(domain, user.id, Array(20).fill('tea'));
   clock.advance(1000);
-  await split(5); // and so much was moved that the next waits for a minute
-  await settle();
+  const other = await completedConversation(domain, user.id, Array(20).fill('tea'));
+  const others = await completedConversation(domain, ben.id, ['one', 'two']);
+  let count = 15_000;
+  storage.segments.count = async () => count;
+  const split = async ({ id, segments }: typeof one, at: number, owner = user) => {
+    await conversations.split(owner.id, id, segments[at]?.id ?? '');
+    await storage.conversations.update(owner.id, id, { status: 'completed' });
+  };
+  await split(one, 10);
+  t.like(await t.throwsAsync(split(one, 8), { code: 'rate_limited' }), { retryAfter: 30 });
+  await split(others, 1, ben);
+  count = 5000;
+  await split(one, 8);
+  t.like(await t.throwsAsync(split(one, 6), { code: 'rate_limited' }), { retryAfter: 15 });
+
   clock.advance(59_000);
-  await t.throwsAsync(split(2), { code: 'rate_limited' });
+  count = 20_001;
+  await t.throwsAsync(split(one, 6), { code: 'rate_limited' });
   clock.advance(1000);
-  await split(2);
+  await split(one, 6); // more than the limit, and so alone
+  await t.throwsAsync(conversations.merge(user.id, one.id, other.id), { code: 'rate_limited' });
+  clock.advance(1000);
+  await conversations.merge(user.id, one.id, other.id); // moves 20 segments
 });
