@@ -150,7 +150,8 @@ function rowOf(lines: Map<string, string[]>): number {
 
 for (const [from, to] of ROUTES)
   test.serial(`every unusual row of every table survives a move from ${from} to ${to} and back`, async t => {
-    const rowsOf = (table: string) => (from !== to && LARGE.includes(table) ? MANY : amount(FEW, MANY));
+    const isLarge = from === 'sqlite' && to === 'postgres'; // and back
+    const rowsOf = (table: string) => (isLarge && LARGE.includes(table) ? MANY : amount(FEW, MANY));
     const source = await openMigrated(t, from);
     await fillWithOddRows(source.dialect, rowsOf);
     const [target, again] = [await open(t, to), await open(t, from)];
