@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
@@ -25,7 +25,7 @@ import { dump, fillWithOddRows } from '../../helpers/odd-rows.ts';
 import { type PostgresServer, postgresOptions, startPostgres } from '../../helpers/postgres.ts';
 import { prepareData } from '../../helpers/services.ts';
 import { storageContext } from '../../helpers/storage.ts';
-import { amount } from '../../helpers/thorough.ts';
+import { amount, isThorough } from '../../helpers/thorough.ts';
 
 /** Columns added from here on are absent in `insertAnOlderUser`. */
 const BEFORE_ACCOUNTS = MIGRATIONS.findIndex(({ name }) => name === '0013-accounts');
@@ -73,13 +73,19 @@ const MANY = 1111;
 const LARGE = ['users', 'conversations', 'segments', 'plugin_state'];
 
 let count = 0;
-async function newPlace(client: Client): Promise<string> {
+/** @param pattern place of the database to copy; absent: an empty one is created */
+async function newPlace(client: Client, pattern?: string): Promise<string> {
   count += 1;
   const name = `move${count}`;
-  if (client === 'sqlite') return join(directory, `${name}.db`);
+  if (client === 'sqlite') {
+    const file = join(directory, `${name}.db`);
+    if (pattern) await copyFile(pattern, file);
+    return file;
+  }
   if (server instanceof Error) throw server;
   const admin = openPostgres(postgresOptions({ url: server.url('postgres') }), storageContext());
-  await admin.writer.raw('create database ??', [name]);
+  const template = pattern ? new URL(pattern).pathname.slice(1) : 'template1';
+  await admin.writer.raw('create database ?? template ??', [name, template]);
   await admin.close();
   return server.url(name);
 }
@@ -101,16 +107,29 @@ async function open(t: ExecutionContext, client: Client, opening: Opening = {}):
   return { storage: await createStorage(dialect, context, migrations), dialect, place, close };
 }
 
-async function openFilled(
-  t: ExecutionContext,
-  client: Client,
-  rowsOf = (_table: string) => FEW,
-): Promise<Setup> {
-  const setup = await open(t, client);
-  await setup.storage.migrate();
-  await fillWithOddRows(setup.dialect, rowsOf);
-  return setup;
+/** Databases to copy from: migrating and filling each one would take half the time. */
+const patterns = new Map<string, string>();
+
+async function copyOf(t: ExecutionContext, client: Client, contents: 'nothing' | 'few rows') {
+  const key = `${client} with ${contents}`;
+  const pattern = patterns.get(key) ?? (await makePattern(t, client, contents === 'few rows'));
+  patterns.set(key, pattern);
+  return open(t, client, { place: await newPlace(client, pattern) });
 }
+
+async function makePattern(t: ExecutionContext, client: Client, isFilled: boolean): Promise<string> {
+  const { storage, dialect, place, close } = await open(t, client);
+  await storage.migrate();
+  if (isFilled) await fillWithOddRows(dialect, () => FEW);
+  await close();
+  return place;
+}
+
+/** Opens a migrated, empty database. */
+const openMigrated = (t: ExecutionContext, client: Client) => copyOf(t, client, 'nothing');
+
+/** Opens a database with few unusual rows in each table. */
+const openFilled = (t: ExecutionContext, client: Client) => copyOf(t, client, 'few rows');
 
 /** Inserts a user with the columns of the first version. */
 async function insertAnOlderUser({ dialect }: Setup, id: string): Promise<void> {
@@ -131,8 +150,10 @@ function rowOf(lines: Map<string, string[]>): number {
 
 for (const [from, to] of ROUTES)
   test.serial(`every unusual row of every table survives a move from ${from} to ${to} and back`, async t => {
-    const rowsOf = (table: string) => (from !== to && LARGE.includes(table) ? MANY : amount(FEW, MANY));
-    const source = await openFilled(t, from, rowsOf);
+    const isLarge = from === 'sqlite' && to === 'postgres'; // and back
+    const rowsOf = (table: string) => (isLarge && LARGE.includes(table) ? MANY : amount(FEW, MANY));
+    const source = await openMigrated(t, from);
+    await fillWithOddRows(source.dialect, rowsOf);
     const [target, again] = [await open(t, to), await open(t, from)];
     const before = await dump(source.dialect);
     for (const [table, rows] of before) t.is(rows.length, rowsOf(table), table);
@@ -170,8 +191,7 @@ for (const [from, to] of ROUTES)
 
 for (const [from, to] of ROUTES)
   test.serial(`leases, dead jobs and state continue after a move from ${from} to ${to}`, async t => {
-    const [source, target] = [await open(t, from), await open(t, to)];
-    await source.storage.migrate();
+    const [source, target] = [await openMigrated(t, from), await openMigrated(t, to)];
     const { users, conversations, segments, jobs, pluginState } = source.storage;
     const talk = conversation('c1', 'anna', { status: 'completed', starred: true, geolocation: null });
     const said = segment('s1', talk, { text: 'Grüße 👋 "\\u0000"', start: 0.1, end: 1 / 3 });
@@ -202,8 +222,7 @@ for (const [from, to] of ROUTES)
 
 for (const client of CLIENTS)
   test.serial(`every table of ${client} is moved, except those that it creates itself`, async t => {
-    const { storage, dialect } = await open(t, client);
-    await storage.migrate();
+    const { storage, dialect } = await openMigrated(t, client);
     const query =
       client === 'sqlite'
         ? "select name from sqlite_master where type = 'table'"
@@ -220,8 +239,7 @@ for (const client of CLIENTS)
 
 for (const [from, to] of ROUTES)
   test.serial(`memories moved from ${from} are found by their words in ${to}`, async t => {
-    const [source, target] = [await open(t, from), await open(t, to)];
-    await source.storage.migrate();
+    const [source, target] = [await openMigrated(t, from), await openMigrated(t, to)];
     await source.storage.users.insert(user('anna'));
     await source.storage.memories.insert([
       memory('m1', 'anna', { content: 'Drinks green tea' }),
@@ -239,8 +257,7 @@ for (const [from, to] of ROUTES)
 onPostgres(
   'no table uses a sequence for its ids: after a move, Postgres would count from 1 again',
   async t => {
-    const { storage, dialect } = await open(t, 'postgres');
-    await storage.migrate();
+    const { dialect } = await openMigrated(t, 'postgres');
     const { rows } = await dialect.writer.raw(
       `select table_name, column_name from information_schema.columns where table_schema = 'public'
      and table_name not like 'migrations%' and (column_default like 'nextval%' or is_identity = 'YES')`,
@@ -252,8 +269,7 @@ onPostgres(
 // ── what a storage cannot hold ──────────────────────────────────────────────────────────────────────────────────
 
 test.serial('U+0000 is kept by SQLite; for Postgres it is replaced, and reported', async t => {
-  const source = await open(t, 'sqlite');
-  await source.storage.migrate();
+  const source = await openMigrated(t, 'sqlite');
   await source.storage.users.insert(user('anna'));
   const talk = conversation('c1', 'anna');
   await source.storage.conversations.insert(talk);
@@ -287,8 +303,7 @@ for (const [what, column, value] of [
   ['bytes where text should be', 'name', Buffer.from([0xff])],
 ] as const)
   test.serial(`${what} is refused with its table, row and column`, async t => {
-    const [source, target] = [await open(t, 'sqlite'), await open(t, 'sqlite')];
-    await source.storage.migrate();
+    const [source, target] = [await openMigrated(t, 'sqlite'), await open(t, 'sqlite')];
     await source.storage.users.insert(user('anna'));
     await source.dialect.writer('users').update(column, value);
     const refusal = await t.throwsAsync<AppError>(move({ source: source.storage, target: target.storage }));
@@ -306,8 +321,7 @@ for (const [what, column, value] of [
 
 for (const client of CLIENTS) {
   test.serial(`a non-empty ${client} database is refused with its contents`, async t => {
-    const [source, target] = [await openFilled(t, 'sqlite'), await open(t, client)];
-    await target.storage.migrate();
+    const [source, target] = [await openFilled(t, 'sqlite'), await openMigrated(t, client)];
     await target.storage.users.insert(user('ben'));
     await target.storage.jobs.enqueue(job('j1', 10));
     const before = await dump(target.dialect);
@@ -376,8 +390,7 @@ for (const client of CLIENTS) {
 }
 
 test.serial('a table that only one side has is named', async t => {
-  const [source, target] = [await openFilled(t, 'sqlite'), await open(t, 'sqlite')];
-  await target.storage.migrate();
+  const [source, target] = [await openFilled(t, 'sqlite'), await openMigrated(t, 'sqlite')];
   await target.dialect.writer.raw('create table theirs (id text primary key)');
   await t.throwsAsync(move({ source: source.storage, target: target.storage }), {
     code: 'conflict',
@@ -430,7 +443,7 @@ const FAULTS: [string, RegExp, (table: Table) => Partial<Table>][] = [
 ];
 
 for (const client of CLIENTS)
-  for (const [what, message, change] of FAULTS)
+  for (const [what, message, change] of client === 'sqlite' || isThorough ? FAULTS : FAULTS.slice(0, 1))
     test.serial(`${what} is detected and named, and nothing is kept in ${client}`, async t => {
       const [source, target] = [await openFilled(t, 'sqlite'), await open(t, client)];
       const before = await dump(source.dialect);
