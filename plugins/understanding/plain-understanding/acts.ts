@@ -532,14 +532,20 @@ function split(
   for (let place = at + skip; place < Math.min(end, at + MAX_SPLIT_WORDS); place++) {
     const token = tokens[place];
     if (!token || !words.particles.has(token.word)) continue;
+    const next = tokens[place + 1]?.word ?? '';
     const isLast =
-      place + 1 >= end || token.stop !== '' || words.prepositions.has(tokens[place + 1]?.word ?? '');
+      place + 1 >= end || token.stop !== '' || words.prepositions.has(next) || BEHIND_PARTICLE.has(next);
     const verb = forms.get(`${token.bare} ${form}`) ?? words.infinitives.get(`${token.bare}${form}`) ?? null;
     if (isLast && verb) return actOf(kind, index, at + skip, place, verb, at, place);
   }
   const verb = forms.get(form);
   return verb ? actOf(kind, index, at + skip, end, verb, at, null) : null;
 }
+
+/** Go on after a separable verb in speech without commas: "ich ruf ihn an vorher ist er im Urlaub". */
+const BEHIND_PARTICLE = new Set(
+  'vorher nachher danach dann sonst vielleicht wenn weil dass ob damit bevor ja okay'.split(' '),
+);
 
 /** The infinitive after an opening, or the verb after "il faut que je". */
 function firstVerb(

@@ -67,8 +67,13 @@ export function describe(
     ...range(start, Math.min(act.to, start + MAX_WORDS)),
   ];
   const clitics = opening && act.verbAt !== null ? range(Math.min(act.index, act.from), act.verbAt) : [];
+  const fronted = language.code === 'es' && tokens[act.index - 1]?.stop === '' ? [act.index - 1] : []; // "lo tengo que mandar"
   const objectClitic =
-    clitics.map(at => tokens[at]?.word ?? '').findLast(word => isObject(word, language)) ?? enclitic;
+    act.verb?.infinitive === 'decir'
+      ? null
+      : ([...fronted, ...clitics]
+          .map(at => tokens[at]?.word ?? '')
+          .findLast(word => isObject(word, language)) ?? enclitic);
   let hasObject = false;
   let isBehindPreposition = false;
   let skipped = -1;
@@ -363,15 +368,15 @@ function antecedentOf(
 }
 
 /** The last thing that a line mentions. */
-export function nounIn(line: Line, names: Names): string | null {
-  return lastNoun(line, line.tokens.length, names);
+export function nounIn(line: Line, names: Names, isFirst = false): string | null {
+  return lastNoun(line, line.tokens.length, names, { isFirst });
 }
 
 function lastNoun(
   { tokens, language, when, segment }: Line,
   to: number,
   { owner, people }: Names,
-  { isObject: needsObject = false, isPlural = false, others = NO_WORDS } = {},
+  { isObject: needsObject = false, isPlural = false, isFirst = false, others = NO_WORDS } = {},
 ): string | null {
   const { acts, stopWords, dates } = language;
   const known = new Set([owner, ...people].map(name => name.toLowerCase()));
@@ -423,6 +428,7 @@ function lastNoun(
     }
     at = end - 1;
   }
+  if (isFirst) return candidates[0]?.text ?? null;
   const object = candidates.findLast(({ isObject: each }) => each)?.text ?? null;
   return needsObject ? object : (object ?? candidates.at(-1)?.text ?? null);
 }

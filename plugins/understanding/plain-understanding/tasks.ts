@@ -155,7 +155,9 @@ class Finder {
       case 'wish':
         return this.isMemo && act.verb?.isWeak === false
           ? this.build(index, line, place, act, false)
-          : (this.build(index, line, place, act, true) ?? this.metNeed(index, line, place, act));
+          : (this.build(index, line, place, act, true) ??
+              this.metNeed(index, line, place, act) ??
+              this.welcomedTask(index, line, place, act));
       case 'shared':
         if (this.isMemo && act.verb?.isWeak === false) return this.build(index, line, place, act, false);
         return this.isTakenByAnother(index) ? null : this.sharedTask(index, line, place, act);
@@ -163,7 +165,15 @@ class Finder {
         if (index < OPENING_LINES && act.verb && CALLING.has(act.verb.infinitive) && !line.when) return null;
         if (isEmphatic(line, act) || this.isShared(index))
           return this.sharedTask(index, line, place, act, false);
-        return act.verb?.isState ? null : this.build(index, line, place, act, act.verb?.isWeak ?? true, true);
+        if (act.verb?.isState) return null;
+        return this.build(
+          index,
+          line,
+          place,
+          act,
+          (act.verb?.isWeak ?? true) && !isHandingOver(line, act),
+          true,
+        );
       case 'taking':
         return this.takenTask(index, line, act);
       case 'reminder':
@@ -202,7 +212,19 @@ class Finder {
   /** "Shall I help you with the mower?" "That would be lovely." */
   private isWelcome(index: number, { tokens, segment }: Line, { from, to }: Act): boolean {
     const end = sentenceEnd(tokens, from);
-    if (tokens[Math.max(to, end) - 1]?.stop !== '?') return false;
+    return tokens[Math.max(to, end) - 1]?.stop === '?' && this.isWelcomed(index, { segment });
+  }
+
+  /** "I can redo the poster." "Great." */
+  private welcomedTask(index: number, line: Line, place: number, act: Act): Found | null {
+    const isAble = line.tokens.slice(act.index, act.from).some(({ word }) => ABLE.has(word));
+    const reply = this.lines[index + 1]?.tokens.slice(0, CANCEL_WORDS) ?? [];
+    const isGlad = reply.some(({ word }) => WELCOMES.has(word) || GLAD.has(word));
+    const isOffer = isAble && isGlad && this.isWelcomed(index, line) && act.verb?.isWeak === false;
+    return isOffer ? this.build(index, line, place, act, false) : null;
+  }
+
+  private isWelcomed(index: number, { segment }: Pick<Line, 'segment'>): boolean {
     const reply = this.lines[index + 1];
     if (!reply || reply.segment.speaker === segment.speaker) return false;
     const { acts: words } = reply.language;
@@ -379,7 +401,7 @@ class Finder {
 
   /** "How is the report coming along?" "You'll have it by Friday." */
   private deliveredTask(index: number, line: Line, before: Line): Found | null {
-    const named = line.when?.hasDay ? nounIn(before, this.context) : null;
+    const named = line.when?.hasDay ? nounIn(before, this.context, true) : null;
     if (named === null) return null;
     const noun = named.replace(/ \p{L}{2,}ing(?: .*)?$/su, ''); // "the report coming along"
     return {
@@ -763,7 +785,8 @@ function isRefused({ verb, stems }: Found, { tokens, language: { acts: words } }
 function isMomentary({ tokens, language: { acts: words } }: Line, { verb, from, to }: Act): boolean {
   const place = words.isVerbLast ? to - 1 : from;
   if (tokens.slice(from, to).some(({ word }) => words.appointments.has(word))) return false; // "einen Termin ausmachen"
-  return words.momentary.has(verb?.infinitive ?? tokens[place]?.word ?? '');
+  const isPassingBy = verb?.infinitive === 'pasar' && tokens[place + 1]?.word === 'por';
+  return words.momentary.has(verb?.infinitive ?? tokens[place]?.word ?? '') && !isPassingBy;
 }
 
 function hasDeadline({ tokens, language, when }: Line): boolean {
@@ -777,6 +800,12 @@ function hasPlease({ tokens }: Line, { index, to }: Act): boolean {
 }
 /** "…, s'il vous plaît". */
 const PLEASE_WORDS_AFTER = 12;
+
+/** "Se lo digo", "os la paso": something for somebody. */
+function isHandingOver({ tokens, language: { acts: words } }: Line, { index, verbAt }: Act): boolean {
+  const before = tokens.slice(index, verbAt ?? index).map(({ word }) => word);
+  return words.subject === null && before.length === 2 && before[0] !== 'me' && OBJECTS.has(before[1] ?? '');
+}
 
 /** "We'll eat at six" is an appointment, not a task. */
 function isPresence({ verb, from, to }: Act, { tokens }: Line): boolean {
@@ -793,9 +822,10 @@ const PRESENCE = new Set(
 );
 
 /** "Let me write that down", "das trag ich mir ein", "je le note": the note itself is no task. */
-function isNoting({ tokens, segment }: Line, { index, from, to, verb, prefieldFrom }: Act): boolean {
+function isNoting({ tokens, segment }: Line, { index, from, to, verb, verbAt, prefieldFrom }: Act): boolean {
   const infinitive = verb?.infinitive ?? '';
-  if (NOTED.has(infinitive)) return true;
+  const isSigningUp = infinitive === 'apuntar' && tokens[(verbAt ?? 0) - 1]?.word === 'me'; // "me apunto al curso"
+  if (NOTED.has(infinitive)) return !isSigningUp;
   if (!NOTING.has(infinitive)) return false;
   const said = segment.text.slice(tokens[Math.min(index, prefieldFrom)]?.start, tokens[to - 1]?.end);
   return tokens.slice(from, to).some(({ word }) => word === 'down') || NOTEBOOK.test(said);
@@ -869,6 +899,13 @@ const WELCOMES = new Set(
   ),
 );
 
+const ABLE = new Set('can could kann könnte peux pourrais puedo podría'.split(' '));
+const GLAD = new Set(
+  'great perfect brilliant fantastic wonderful amazing wunderbar super prima toll klasse genial perfecto estupendo parfait nickel génial vendu'.split(
+    ' ',
+  ),
+);
+
 function saysYes({ tokens, language }: Line): boolean {
   return language.acts.yes.at(tokens, 0) !== null || language.acts.takings.at(tokens, 0) !== null;
 }
@@ -893,7 +930,9 @@ const OPENED: ReadonlySet<Act['kind']> = new Set(['request', 'promise', 'offer']
 
 /** In "you'll have it", "die bekommst du", "tu l'auras". */
 const DELIVERING = new Set(
-  "have get be bekommst bekommen kriegst kriegen auras aurez tendrás tendrá paso it'll they'll".split(' '),
+  "have get be haben hast bekommst bekommen kriegst kriegen auras aurez tendrás tendrá paso it'll they'll".split(
+    ' ',
+  ),
 );
 
 /** The speaker's own words go on: "they said Monday, so I'll call them". */

@@ -55,7 +55,9 @@ const STRONG = `acheter ajouter aller amener annuler appeler apporter arroser ch
   allumer arracher assembler assurer attacher avancer balayer aspirer bloquer débloquer boucher brancher clouer coller
   compléter compter cirer coudre creuser cuire débarrasser décorer défaire dégivrer démarcher détacher emballer encadrer enfourner
   épousseter équiper estimer étaler expliquer faxer ficeler fouiller garnir habiller héberger hisser huiler initialiser
-  inspecter interroger isoler justifier laisser lustrer mixer nouer ouvrir planifier plâtrer pomper`;
+  réessayer réécrire réimprimer réinstaller réactiver réutiliser recalculer recharger recoller recoudre recouper
+      redemander rediriger redonner reformuler reloger remesurer repayer replanter replier reposer représenter resserrer
+      revérifier revisser inspecter interroger isoler justifier laisser lustrer mixer nouer ouvrir planifier plâtrer pomper`;
 const WEAK = 'faire mettre dire lire montrer garder tenir monter prendre passer chercher donner parler';
 const STATES = `aller arriver attendre boire courir dormir être manger marcher nager partir penser regarder rentrer
   rester revenir travailler venir voir jouer sortir`;
@@ -106,6 +108,7 @@ const IRREGULAR_PRESENT: Readonly<Record<string, string>> = {
   recoudre: 'recouds',
   peindre: 'peins',
   courir: 'cours',
+  réessayer: 'réessaie|réessaye',
   obtenir: 'obtiens',
   essuyer: 'essuie',
   éteindre: 'éteins',
@@ -486,7 +489,7 @@ export const french: Language = {
       je vais y penser|je n' oublierai pas|c' est comme si c' était fait|
       je m' y mets|je prends ça|je fais ça|laisse moi faire|compte sur moi|comptez sur moi|je te fais ça|je vous fais ça|je regarde ça|je vois ça|je vais voir ça|je te règle ça|je m' y colle|je ferai ça|je vais faire ça|j' y penserai`),
     yes: phrases(`pas de souci|pas de soucis|oui|ouais|d' accord|ok|okay|bien sûr|entendu|parfait|très bien|ça marche|pas de problème|volontiers|noté|c' est noté|
-      sans problème|aucun problème|sans souci|aucun souci|pas de problème|mais oui|mais bien sûr|c' est entendu|c' est promis|nickel|impeccable|ça roule|carrément|je veux bien|avec joie|zut non|
+      sans problème|aucun problème|sans souci|aucun souci|pas de problème|mais oui|mais bien sûr|c' est entendu|c' est promis|nickel|impeccable|ça roule|carrément|je veux bien|avec joie|zut non|vendu|adjugé|
       bon|compris|bien|évidemment|certainement|avec plaisir|oui oui|oh oui|ah oui|ça va|super|promis|si`),
     refusals:
       phrases(`non|désolé|désolée|je ne peux pas|je peux pas|impossible|pas question|jamais|malheureusement|hors de question|

@@ -412,7 +412,7 @@ export const spanish: Language = {
     clitics: words('te se le les lo la los las me os nos yo'),
     particles: words(''),
     promises:
-      phrases(`voy a|paso a|paso luego a|tengo que|debo|necesito|he de|me toca|recuérdame que tengo que|recuérdame|recuerdame|recuérdame que|tendré que|tengo pendiente|me encargo de|yo me encargo de|no puedo olvidar|no se me puede olvidar|
+      phrases(`vuelvo a|volveré a|voy a|paso a|paso luego a|tengo que|debo|necesito|he de|me toca|recuérdame que tengo que|recuérdame|recuerdame|recuérdame que|tendré que|tengo pendiente|me encargo de|yo me encargo de|no puedo olvidar|no se me puede olvidar|
       he prometido|prometí|te prometo|le prometo|quedé en|he quedado en|me comprometo a|me comprometí a|me he comprometido a|intentaré|procuraré|
       trataré de|estoy por|me queda por|aún tengo que|todavía tengo que|me voy a encargar de|no me puedo olvidar de|no puedo olvidarme de|
       que no se me pase|me acordaré de|
