@@ -15,9 +15,9 @@ const HELP = `Usage: earshot-bridge [options]
 Streams the audio of wearables over Bluetooth to an Earshot server, until Ctrl-C.
 
   --core <url>       address of the server, such as ws://192.168.1.5:8420
-  --key-file <file>  contains an API key, which the server makes:
+  --key-file <file>  file with an API key; to create one on the server:
                      earshot key owner --scopes listen --name kitchen
-  --data-dir <dir>   where audio waits until the server has it on its disk
+  --data-dir <dir>   directory for audio that the server has not stored yet
                      (default: ./data)
   --config <file>    configuration file (default: earshot.yaml, if it exists)
   --simulate [file]  no Bluetooth: a simulated pendant plays this recording, or a
@@ -27,19 +27,19 @@ Streams the audio of wearables over Bluetooth to an Earshot server, until Ctrl-C
   --version          print the version of the bridge
   --help             print this help
 
-device check validates and explains the description of a wearable, and plays a trace
-to it; device record records such a trace of a wearable in reach.
+device check validates and explains the driver of a wearable, and tests it with a
+recorded trace; device record records a trace of a wearable in reach.
 
-pair looks for wearables in reach, and lets you choose: a name, and an owner. From then
-on the bridge carries only the chosen ones.
+pair finds wearables in reach, and lets you choose one and give it a name and an owner.
+From then on, the bridge connects only to the paired ones.
 
-control lists the settings and actions of the wearables that a running bridge carries,
-and sets them: earshot-bridge control Pendant led 20
+control lists, sets and runs the controls of the wearables that a running bridge is
+connected to: earshot-bridge control Pendant led 20
 
-board makes the token with which a board on the local network streams to this bridge.
+board manages boards on the local network, which need a token to stream to this bridge.
 
-doctor examines the Bluetooth adapter, bluetoothd, the permission to use the adapter,
-and the library; with --core also the server and its key. It says what to do.
+doctor checks the Bluetooth adapter, bluetoothd, the permission to use the adapter, and
+the library; with --core also the server and the key. It suggests what to do.
 
 Configuration and environment have the same settings: bridge.core, bridge.keyFile and
 dataDir; EARSHOT_BRIDGE__CORE, EARSHOT_BRIDGE__KEY_FILE and EARSHOT_DATA_DIR.
@@ -87,8 +87,7 @@ async function obey(argv: string[]): Promise<void> {
 
 async function device(argv: string[]): Promise<void> {
   const { runDevice } = await import('./commands/device-command.ts');
-  if (!(await runDevice(argv, systemClock)))
-    throw new Error('the device is not as its driver describes it, see above');
+  if (!(await runDevice(argv, systemClock))) throw new Error('the driver failed its checks: see above');
 }
 
 async function runDoctor(json: boolean, values: Parameters<typeof load>[0]): Promise<void> {

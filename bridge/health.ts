@@ -37,8 +37,7 @@ export async function serveHealth(
   server.headersTimeout = REQUEST_MS;
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (!isMeant(request, host))
-      return reply(response, 421, 'text/plain', 'this name is not that of the bridge\n');
+    if (!isMeant(request, host)) return reply(response, 421, 'text/plain', 'unknown host name\n');
     if (request.method !== 'GET') return reply(response, 405, 'text/plain', 'GET only\n');
     if (request.url === '/metrics')
       return reply(response, 200, registry.contentType, await registry.metrics());
@@ -125,9 +124,13 @@ function createMetrics({ counts, radio }: HealthSource): Registry {
     [now.radio.restarts],
   ]);
   add('gauge', 'spool_bytes', 'Audio on disk that core has not confirmed', [], now => [[now.spool.bytes]]);
-  add('gauge', 'spool_oldest_seconds', 'Age of the oldest of it; 0: there is none', [], now => [
-    [(now.spool.oldestMs ?? 0) / 1000],
-  ]);
+  add(
+    'gauge',
+    'spool_oldest_seconds',
+    'Age of the oldest audio on disk that core has not confirmed; 0: there is none',
+    [],
+    now => [[(now.spool.oldestMs ?? 0) / 1000]],
+  );
   add('total', 'spool_dropped_seconds_total', 'Audio deleted because the disk space was used up', [], now => [
     [now.spool.droppedMs / 1000],
   ]);
@@ -136,7 +139,7 @@ function createMetrics({ counts, radio }: HealthSource): Registry {
   add(
     'gauge',
     'device_streaming',
-    '1 while it is connected and listened to',
+    '1 while it is connected and streams',
     ['device'],
     perDevice(device => Number(device.streaming)),
   );

@@ -147,7 +147,7 @@ testInstalled('if core refuses the key, or is unreachable, it gives instructions
   const refused = await startBridge(t, args(core.url.replace('http', 'ws')));
   const { code, reason } = await refused.until('disconnected');
   t.is(code, 401);
-  t.regex(String(reason), /does not know the API key.*earshot key <account> --scopes listen/);
+  t.regex(String(reason), /does not accept the API key.*earshot key <account> --scopes listen/);
   const alone = await startBridge(t, args('ws://127.0.0.1:1'));
   t.regex(
     String((await alone.until('disconnected')).reason),

@@ -33,10 +33,10 @@ export async function runBoard(argv: string[]): Promise<void> {
   const hint = radios.includes('lan')
     ? `It connects to port ${lan.port} of this machine.`
     : 'The bridge does not listen for boards yet: bridge.radios must list lan.';
-  say(`${token}\n\nThis is the token of the board ${name}, and is not shown again. ${hint}\n`);
+  say(`${token}\n\nThis is the token of the board ${name}. It is not shown again. ${hint}\n`);
 }
 
 function renderBoards(boards: readonly { id: string }[]): string {
-  if (boards.length === 0) return 'There is no board. earshot bridge board add NAME makes a token for one.\n';
+  if (boards.length === 0) return 'There are no boards yet: earshot bridge board add NAME\n';
   return boards.map(({ id }) => `${id}\n`).join('');
 }

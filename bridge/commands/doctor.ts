@@ -75,7 +75,7 @@ export async function examineCore(core: string, key: string | null): Promise<Dia
       doubt(
         'core',
         `${core} does not answer (${reason}); audio waits on disk`,
-        'start the server, let it be reached (host), or correct bridge.core',
+        'start the server, make it reachable (host), or correct bridge.core',
       ),
     ];
   }
@@ -83,8 +83,11 @@ export async function examineCore(core: string, key: string | null): Promise<Dia
   if (key === null) return [answers];
   // A key that may only listen gets 403 here, which shows that it is valid.
   const status = await ask('/v1/dev/user/conversations?limit=1', { authorization: `Bearer ${key}` });
-  if (status !== 401) return [answers, good('key', 'core knows it')];
-  return [answers, doubt('key', 'core does not know it', 'earshot key owner --scopes listen, on the server')];
+  if (status !== 401) return [answers, good('key', 'core accepts it')];
+  return [
+    answers,
+    doubt('key', 'core does not accept it', 'earshot key owner --scopes listen, on the server'),
+  ];
 }
 
 /** One line for each finding, and one for what to do about it. */
@@ -105,7 +108,7 @@ async function judgeAdapter(name: string, directory: string): Promise<Diagnosis>
     if (hard === '1') return doubt(name, 'it is switched off by a switch or key', 'switch it on there');
     if (soft === '1') return doubt(name, 'it is switched off', 'rfkill unblock bluetooth');
   }
-  return good(name, 'there, and not switched off');
+  return good(name, 'present and switched on');
 }
 
 /** Some pendants send audio in packets that an adapter of Bluetooth 4.0 or 4.1 does not take. */
@@ -115,19 +118,19 @@ async function judgeDataLength(
 ): Promise<Diagnosis> {
   const what = 'data length';
   try {
-    if (await ask(Number(name.slice('hci'.length)))) return good(what, `${name} takes long packets`);
+    if (await ask(Number(name.slice('hci'.length)))) return good(what, `${name} supports long packets`);
     return doubt(
       what,
-      `${name} has no data length extension (it is of Bluetooth 4.0 or 4.1); some pendants never send audio to it`,
-      'use an adapter of Bluetooth 4.2 or newer',
+      `${name} has no data length extension (Bluetooth 4.0 or 4.1); some pendants never send audio to it`,
+      'use an adapter with Bluetooth 4.2 or newer',
     );
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return note(what, `${name} cannot be asked whether it takes long packets: ${reason}`);
+    return note(what, `whether ${name} supports long packets is unknown: ${reason}`);
   }
 }
 
-const PROXY_AWAY = 'is the board on and in this network, and are host and port in bridge.esphome right?';
+const PROXY_AWAY = 'check that the board is on and in this network, and host and port in bridge.esphome';
 const PROXY_CURES: Readonly<Partial<Record<RadioState['name'], string>>> = {
   unauthorized: 'compare key in bridge.esphome with api: encryption: key: in the YAML of the board',
   unsupported:
@@ -142,7 +145,7 @@ export async function examineProxies(
   if (!radios.includes('esphome')) return [];
   if (esphome.length === 0)
     return [
-      doubt('proxy', 'bridge.radios lists esphome, and bridge.esphome is empty', 'set the host of one'),
+      doubt('proxy', 'bridge.radios lists esphome, but bridge.esphome is empty', 'set the host of one'),
     ];
   return Promise.all(
     esphome.map(async proxy => {
@@ -153,7 +156,7 @@ export async function examineProxies(
         const secrecy = info.isEncrypted ? 'encrypted' : 'not encrypted';
         const detail = `${info.name}, ESPHome ${info.version}, ${secrecy}${room}`;
         if (slots?.free === 0)
-          return doubt(what, detail, 'disconnect a device from it, or set another board up as a proxy');
+          return doubt(what, detail, 'disconnect a device from it, or set up another board as a proxy');
         return info.isEncrypted
           ? good(what, detail)
           : {
@@ -180,7 +183,7 @@ async function judgeDaemon(proc: string, radios: readonly string[]): Promise<Dia
   return runs
     ? note(
         'bluetoothd',
-        'runs, and has the adapter, too; if connections fail, list bluez in bridge.radios instead of noble, or stop it',
+        'runs, and uses the adapter as well; if connections fail, list bluez in bridge.radios instead of noble, or stop bluetoothd',
       )
     : good('bluetoothd', 'does not run, so the adapter is free');
 }

@@ -79,7 +79,7 @@ export async function pair(options: PairOptions): Promise<void> {
 /** Lists earlier choices for people. */
 export function renderPaired(all: readonly Paired[]): string {
   if (all.length === 0)
-    return 'No wearable is paired: the bridge carries every one that a driver knows. earshot bridge pair chooses.\n';
+    return 'No wearable is paired: the bridge connects to every wearable that a driver knows. To choose: earshot bridge pair\n';
   return all
     .map(({ name, address, owner }) => `${name}  ${address}${owner === null ? '' : `  of ${owner}`}\n`)
     .join('');
@@ -114,15 +114,15 @@ async function look({ radio, drivers, person, clock, lookMs = LOOK_MS }: PairOpt
   await timer;
   const { name, hint } = radio.state;
   if (sightings.size === 0 && name !== 'ready')
-    throw new Error(hint || 'the Bluetooth adapter does not answer; earshot bridge doctor examines it');
+    throw new Error(hint || 'the Bluetooth adapter does not answer; to check it: earshot bridge doctor');
   const all = [...sightings.values()].sort((a, b) => b.rssi - a.rssi);
   const known: Found[] = [];
   for (const sighting of all) {
     const candidates = drivers.filter(({ match }) => matches(match, sighting));
     if (candidates.length > 0)
-      known.push({ sighting, candidates, battery: null, driver: null, problem: 'it was not asked' });
+      known.push({ sighting, candidates, battery: null, driver: null, problem: 'it was not identified' });
   }
-  if (known.length > 0) person.say('Asking each what it is …\n');
+  if (known.length > 0) person.say('Identifying them …\n');
   for (const found of known.slice(0, MAX_ASKED)) Object.assign(found, await examine(radio, found));
   const strangers = all.filter(({ id, name }) => name !== '' && !known.some(each => each.sighting.id === id));
   return { known: known.slice(0, MAX_SHOWN), strangers: strangers.slice(0, MAX_SHOWN) };
@@ -165,7 +165,7 @@ async function connected<T>(
 function showKnown(person: Person, known: readonly Found[], strangers: number): void {
   if (known.length === 0)
     person.say(
-      '\nNo wearable was found. Is it switched on, near, and not connected to a phone? A wearable that a phone has does not show.\n',
+      '\nNo wearable was found. Is it switched on, near, and not connected to a phone? A wearable that is connected to a phone cannot be found.\n',
     );
   else person.say('\n');
   const rows = known.map(({ sighting, driver, candidates, battery, problem }, index) => [
@@ -211,7 +211,7 @@ async function keep({ dir, person, accounts }: PairOptions, { sighting }: Found)
   await writePaired(dir, [...others, { address: sighting.address, name, owner, key }]);
   const whose = owner === null ? '' : ` of ${owner}`;
   person.say(
-    `\n${name}${whose} is paired. The bridge carries the paired wearables alone; start it: earshot bridge\n`,
+    `\n${name}${whose} is paired. The bridge connects only to paired wearables; start it: earshot bridge\n`,
   );
 }
 
@@ -238,7 +238,7 @@ async function describeStranger(
       strangers.map(({ name, address, rssi }, index) => [`${index + 1}.`, name, barsOf(rssi), address]),
     ),
   );
-  const answer = await person.ask('\nWhich one shall be described? (number, or nothing) ');
+  const answer = await person.ask('\nWhich one do you want to describe? (number, or nothing) ');
   const stranger = strangers[Number(answer) - 1];
   if (!stranger) return false;
   try {
@@ -259,7 +259,7 @@ async function describeStranger(
     const text = boardTemplate(stranger.name, offers);
     await writeFile(file, text, { flag: 'wx' });
     person.say(
-      `\n${audioCandidates(offers).length === 1 ? 'One characteristic notifies' : 'Several characteristics notify'}: audio may come that way. A description to begin with is in\n  ${file}\nCorrect its format, check it with earshot device check, and name it in bridge.drivers.\n`,
+      `\n${audioCandidates(offers).length === 1 ? 'One characteristic notifies' : 'Several characteristics notify'}: it may be the audio. A first driver is in\n  ${file}\nCorrect its format, check it with earshot device check, and list it in bridge.drivers.\n`,
     );
     return true;
   } catch (error) {

@@ -116,7 +116,7 @@ async function tellsLosses(subject: DriverSubject): Promise<void> {
     let last = -1;
     for (const { bytes, lostMs } of got.live) {
       const at = keys.indexOf(Buffer.from(bytes).toString('hex'), last + 1);
-      assert.ok(at > last, 'a frame came that was not sent, or not in its place');
+      assert.ok(at > last, 'a frame was not sent, or is out of order');
       const missing = last < 0 ? 0 : at - last - 1;
       assert.equal(Math.round(lostMs / frameMs), missing, `frames lost before frame ${at}`);
       last = at;
@@ -135,7 +135,7 @@ async function dropsDuplicates(subject: DriverSubject): Promise<void> {
   const got = await replay(subject.driver, subject.trace, {
     change: (bytes, index, place) => (isAudio(subject, place) && index % 5 === 0 ? [bytes, bytes] : [bytes]),
   });
-  assert.equal(fingerprint(got), fingerprint(whole), 'frames are not those that came');
+  assert.equal(fingerprint(got), fingerprint(whole), 'frames differ from those that were sent');
 }
 
 async function survives({ driver, trace, mutations = MUTATIONS }: DriverSubject): Promise<void> {
@@ -158,7 +158,7 @@ async function survives({ driver, trace, mutations = MUTATIONS }: DriverSubject)
     if (got.error && !isUnfit(got.error)) throw got.error;
     const out = [...got.live, ...got.stored].map(({ bytes }) => bytes);
     const bytesOut = [...out, ...got.photos].reduce((sum, { length }) => sum + length, 0);
-    assert.ok(bytesOut <= bytesIn * MOST_EXPANSION, `it made ${bytesOut} bytes of ${bytesIn}`);
+    assert.ok(bytesOut <= bytesIn * MOST_EXPANSION, `it made ${bytesOut} bytes from ${bytesIn}`);
     for (const { lostMs } of got.live) assert.ok(lostMs >= 0 && Number.isFinite(lostMs), `${lostMs} ms lost`);
   }
 }

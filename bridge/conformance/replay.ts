@@ -238,8 +238,7 @@ function createPeer(trace: Trace, result: Replayed, unsettled: ReadonlySet<objec
       needOpen();
       const left = values.get(placeOf({ service, characteristic }));
       const value = left && left.length > 1 ? left.shift() : left?.[0];
-      if (!value || value.length === 0)
-        throw new Error(`the device refused to let ${characteristic} be read`);
+      if (!value || value.length === 0) throw new Error(`the device refused the read of ${characteristic}`);
       return value;
     },
     async write(service, characteristic, bytes) {

@@ -76,7 +76,7 @@ export function createControls({
         // A device that refuses it would end the connection, and every later one.
         log.warn(
           { err: error, setting: control.name },
-          'the wearable does not take a setting, which is forgotten',
+          'the wearable does not accept a setting, which is discarded',
         );
         await memory.set(keyOf(control), null);
       }
@@ -108,7 +108,7 @@ function notOffered(name: string, all: readonly Control[]): string {
   const names = all.map(each => each.name).join(', ');
   return names
     ? `the wearable has no control ${JSON.stringify(name)}; it has ${names}`
-    : 'the wearable has nothing that can be controlled';
+    : 'the wearable has no controls';
 }
 
 /** @throws Error with the allowed values */

@@ -208,7 +208,7 @@ export function startDevices(options: DevicesOptions): Devices {
     const name = options.nameOf?.(address) ?? (sighting.name || address);
     if (!isWanted(only, sighting)) {
       if (!leftAlone.has(id))
-        log.info({ name, address }, 'wearable left alone: bridge.devices does not name it');
+        log.info({ name, address }, 'wearable ignored: bridge.devices does not list it');
       leftAlone.add(id);
       if (leftAlone.size > MAX_KNOWN) leftAlone.delete(leftAlone.values().next().value ?? '');
       return null;
@@ -380,7 +380,7 @@ async function control(all: readonly Known[], { device, control, value }: Bridge
   if (control === undefined) return (await Promise.all(chosen.map(described))).flat();
   const [one, ...others] = chosen;
   if (others.length > 0 || !one?.controls)
-    throw new Error(`several wearables are called ${JSON.stringify(device)}: name an address`);
+    throw new Error(`several wearables are called ${JSON.stringify(device)}: give an address`);
   await one.controls.use(control, value ?? '');
   return [`${one.name}: ${control} ${value}`];
 }
@@ -393,7 +393,7 @@ function noneOf(device: string | undefined, connected: readonly Known[]): string
 
 async function described({ name, address, controls }: Known): Promise<string[]> {
   const offered = (await controls?.list()) ?? [];
-  if (offered.length === 0) return [`${name} (${address}) has nothing that can be controlled`];
+  if (offered.length === 0) return [`${name} (${address}) has no controls`];
   return [
     `${name} (${address})`,
     ...offered.map(

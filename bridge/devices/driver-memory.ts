@@ -37,7 +37,7 @@ function createMemory(file: string | null): DriverMemory {
       if (text.length > MAX_BYTES) {
         values.delete(key);
         return Promise.reject(
-          new Error(`a driver may remember ${MAX_BYTES} bytes of a device; ${key} is too much`),
+          new Error(`a driver may store ${MAX_BYTES} bytes for a device; ${key} exceeds that`),
         );
       }
       return inTurn(() => (file ? writeWhole(file, text) : undefined));

@@ -358,7 +358,7 @@ function createWatch({ link, clock, silentMs, probeMs, onStatus }: ListenOptions
     },
     state(state: 'listening' | 'quiet' | 'muted') {
       if (state === 'listening') heard();
-      else becomeQuiet(state, state === 'muted' ? 'its microphone is muted' : 'its microphone sleeps');
+      else becomeQuiet(state, state === 'muted' ? 'its microphone is muted' : 'its microphone is asleep');
     },
     /** Resolves with the reason when the link is gone. A silent device may be asleep or muted. */
     async over(signal: AbortSignal): Promise<string> {
@@ -391,7 +391,7 @@ function whyQuiet(hasSentBefore: boolean, link: Link, { stream }: Driver): strin
   if (tooSmall) return `it is connected and sends nothing: ${tooSmall}`;
   if (hasSentBefore || link.hasDataLength !== false)
     return 'it is connected and sends nothing: its microphone may be asleep or muted';
-  return 'it is connected and sends nothing: this adapter has no data length extension (it is of Bluetooth 4.0 or 4.1), without which some pendants never send audio; use an adapter of Bluetooth 4.2 or newer';
+  return 'it is connected and sends nothing: this adapter has no data length extension (Bluetooth 4.0 or 4.1), without which some pendants never send audio; use an adapter with Bluetooth 4.2 or newer';
 }
 
 function messageOf(thrown: unknown): string {

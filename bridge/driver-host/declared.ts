@@ -67,7 +67,7 @@ export async function listenTo(stream: Stream, options: DeclaredOptions): Promis
 /** Explains a connection whose notifications are too short for the device's audio. Null: they are long enough. */
 export function smallMtu({ mtu }: { mtu: number }, { minMtu = 0 }: Pick<Stream, 'minMtu'>): string | null {
   if (mtu >= minMtu) return null;
-  return `the connection carries too little at a time: its MTU is ${mtu}, and the audio of this wearable needs ${minMtu}; an adapter of Bluetooth 4.2 or newer helps`;
+  return `the MTU of the connection is too small: ${mtu}, and the audio of this wearable needs ${minMtu}; use an adapter with Bluetooth 4.2 or newer`;
 }
 
 async function readFormat(driver: Driver, { format }: Stream, link: DriverLink): Promise<WireFormat> {

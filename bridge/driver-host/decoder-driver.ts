@@ -35,7 +35,9 @@ const AnyDecoderDriver = z.object({
     ),
   audio: Place.extend({
     codec: Place.extend({
-      values: z.record(z.string(), WireFormatOfOld).refine(isTable, 'must give at least one number a format'),
+      values: z
+        .record(z.string(), WireFormatOfOld)
+        .refine(isTable, 'must have at least one entry: a number and its format'),
     }),
     minMtu: z.number().int().nonnegative(),
   }),

@@ -94,15 +94,14 @@ export function checkDriver(where: string, value: unknown, isYaml = false): Driv
 /** @throws Error with each invalid field */
 export function checkDecoder(decoder: unknown): PacketDecoder {
   const checked = AnyDecoder.safeParse(decoder, WITH_REASON);
-  if (!checked.success)
-    throw new Error(`what createDecoder returned is no decoder: ${problems(checked.error)}`);
+  if (!checked.success) throw new Error(`createDecoder did not return a decoder: ${problems(checked.error)}`);
   return decoder as PacketDecoder;
 }
 
 /** @throws Error with each invalid field */
 export function checkDecoded(decoded: unknown): Decoded {
   const checked = AnyDecoded.safeParse(decoded, WITH_REASON);
-  if (!checked.success) throw new Error(`what its decoder returned is wrong: ${problems(checked.error)}`);
+  if (!checked.success) throw new Error(`its decoder returned something invalid: ${problems(checked.error)}`);
   return decoded as Decoded;
 }
 

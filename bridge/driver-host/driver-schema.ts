@@ -148,7 +148,9 @@ const Stream = z.strictObject({
     z.strictObject({
       from: StrictPlace,
       at: offset.optional(),
-      values: z.record(z.string(), WireFormat).refine(isTable, 'must give at least one number a format'),
+      values: z
+        .record(z.string(), WireFormat)
+        .refine(isTable, 'must have at least one entry: a number and its format'),
     }),
     WireFormat,
   ),

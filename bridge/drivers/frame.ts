@@ -92,8 +92,8 @@ export default {
       const text = textOf(bytes);
       if (atMs < startedAtMs || text === '' || isEcho(text)) continue;
       restarts += 1;
-      if (restarts > MAX_RESTARTS) throw unfit(`its program ends again and again: ${text}`);
-      log.warn({ said: text }, 'the program on the glasses ended, and is started again');
+      if (restarts > MAX_RESTARTS) throw unfit(`its program keeps ending: ${text}`);
+      log.warn({ said: text }, 'the program on the glasses ended, and is restarted');
       await clock.sleep(RESTART_MS);
       take = createIntake(session, model, track);
       await greet(session);

@@ -311,7 +311,7 @@ async function fetchStored({ clock, sink, log }: Session, pages: Pages, send: Se
       attempts = { missing, count: attempts.missing === missing ? attempts.count + 1 : 1 };
       if (pages.missing !== missing || attempts.count < MAX_ATTEMPTS) continue;
       const lost = pages.skip();
-      if (lost > 0) log.warn({ pages: lost }, 'stored pages that the pendant does not send are given up');
+      if (lost > 0) log.warn({ pages: lost }, 'stored pages that the pendant does not send are skipped');
     }
     await clock.sleep(BETWEEN_MS);
   }

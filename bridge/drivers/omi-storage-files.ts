@@ -118,9 +118,9 @@ async function deleted(data: Incoming, wanted: number): Promise<void> {
     const answer = await answered(data, 'deleting');
     if (answer === wanted) return;
     if (answer !== 0 && answer !== END_OF_FILE)
-      throw new StorageError(`the pendant does not delete (answer ${answer})`);
+      throw new StorageError(`the pendant refuses to delete (answer ${answer})`);
   }
-  throw new StorageError('the pendant does not say that it deleted');
+  throw new StorageError('the pendant does not confirm the deletion');
 }
 
 /** Resolves when every block of the file is on disk. */
@@ -175,7 +175,7 @@ async function readBlocks(
 async function another({ memory }: Session, data: Incoming): Promise<never> {
   await data.command(COMMAND.stop, 1);
   await memory.set('file', null);
-  throw new StorageError('it is another file than before: it is read from its beginning');
+  throw new StorageError('the file is not the same as before: it is read from its beginning');
 }
 
 function hashOf(block: Uint8Array): string {

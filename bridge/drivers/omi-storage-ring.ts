@@ -46,11 +46,11 @@ export async function fetchRing(session: Session, data: Incoming, format: WireFo
   await catchUp(session, data, info);
   info = await ringInfo(data);
   if (info.dropped > 0)
-    log.warn({ dropped: info.dropped }, 'the pendant was full, and has dropped some of what it recorded');
+    log.warn({ dropped: info.dropped }, 'the pendant was full, and has dropped some of its recordings');
   for (let at = info.read; at < info.write; ) {
     const count = Math.min(BLOCKS_AT_ONCE, info.write - at);
     const { next, bytes } = await readRecords(data, at, count);
-    if (next <= at) throw new StorageError('the pendant does not advance');
+    if (next <= at) throw new StorageError('the pendant repeats what it sent before');
     addRecords(session, timeline, { bytes, format, left: info.write - at });
     await timeline.stored();
     await memory.set('ring', { ringId: info.ringId?.toString() ?? null, next } satisfies RingPlace);
@@ -108,7 +108,7 @@ async function readRecords(
     } else if (bytes[0] === RING.ack && (bytes[1] ?? 0) !== 0) {
       throw new StorageError(`the pendant refuses to read (status ${bytes[1]})`);
     } else if (bytes[0] === RING.begin && bytes.length >= 9 && Number(bytes.readBigUInt64BE(1)) !== start) {
-      throw new StorageError('the pendant begins elsewhere');
+      throw new StorageError('the pendant starts at another position');
     } else if (bytes[0] === RING.done) return readTo(bytes, { start, records: Buffer.concat(pieces) });
   }
 }

@@ -54,8 +54,8 @@ export default {
   inferred: [
     'Any Opus frame fits one notification at an ATT MTU of 166 or more.',
     'Stored audio without a time was recorded until just before it was fetched.',
-    'A pendant of which no mask of features can be read has what it offers.',
-    'Several stored files are read with an offset, and end, as a single file does.',
+    'A pendant whose feature mask cannot be read has the features that its services show.',
+    'Each of several stored files is read like a single one: from an offset to its end.',
   ],
   match: {
     advertised: [{ serviceUuid: AUDIO_SERVICE }],

@@ -102,7 +102,7 @@ export function joinRadios(parts: readonly NamedRadio[], { clock }: { clock: Clo
     async connect(id, { signal }): Promise<Link> {
       await gather(id, signal);
       const reach = best(id);
-      if (!reach) throw new Error(`the device ${id} is not in sight`);
+      if (!reach) throw new Error(`the device ${id} is not in range`);
       try {
         const link = await reach.part.radio.connect(reach.id, { signal });
         reach.shunnedUntilMs = 0;

@@ -20,7 +20,8 @@ export interface RadioOptions {
 }
 
 const NO_RADIO = 'bridge.radios lists no way to reach a wearable nearby, such as noble';
-const NO_PROXIES = 'bridge.radios lists esphome, and bridge.esphome no Bluetooth proxy: set the host of one';
+const NO_PROXIES =
+  'bridge.radios lists esphome, but bridge.esphome lists no Bluetooth proxy: set the host of one';
 
 /** Opens the radios listed in `bridge.radios`, and loads no other kind. @throws Error if there is none */
 export async function openRadio({ load, nearbyOnly = false, ...options }: RadioOptions): Promise<Radio> {

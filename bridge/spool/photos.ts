@@ -88,7 +88,7 @@ export async function openPhotos({
       if (counts.dropped % maxWaiting === 1 || maxWaiting === 1)
         log.warn(
           { dropped: counts.dropped },
-          `the oldest of ${maxWaiting} photos that wait for core is dropped`,
+          `dropped the oldest of ${maxWaiting} photos that wait for core`,
         );
       await forget(oldest);
     }

@@ -181,7 +181,7 @@ function open(dir: string, startMeta: Meta, found: Segment[] | null, store: Stor
   function skip(from: number): void {
     const record = segments.from(from, 1)[0];
     const to = record?.number ?? next;
-    loseUpTo(to, from, 'it was damaged, or dropped before core had it');
+    loseUpTo(to, from, 'it was damaged, or dropped before core had received it');
     beginStream(to, record?.atMs ?? age());
     removeWhere(segment => segment.next <= to);
     if (ended && to >= next) remove();

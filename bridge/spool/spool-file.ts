@@ -22,7 +22,7 @@ const MAX_RECORD_BYTES = 0xffff;
 
 export function encodeRecord({ number, gapMs, atMs, bytes }: SpoolRecord): Buffer {
   if (bytes.length > MAX_RECORD_BYTES)
-    throw new RangeError(`a message of ${bytes.length} bytes does not fit the spool`);
+    throw new RangeError(`a message of ${bytes.length} bytes does not fit into the spool`);
   const record = Buffer.alloc(HEADER_BYTES + bytes.length);
   record.writeUInt16LE(MARK, 0);
   record.writeUInt16LE(bytes.length, 2);

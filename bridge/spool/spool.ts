@@ -84,7 +84,7 @@ export async function openSpool({ dir, maxBytes, clock, log, syncMs = 1000 }: Sp
     },
     damaged(stretches, file) {
       counts.damaged += stretches;
-      log.warn({ file, stretches }, 'damaged audio in the spool; the rest of it goes on');
+      log.warn({ file, stretches }, 'damaged audio in the spool; the rest is sent');
     },
     changed(clientDeviceId) {
       for (const listener of watchers.get(clientDeviceId) ?? []) listener();

@@ -18,7 +18,7 @@ export function fixedKey(key: string): KeySource {
 
 /** Message that tells how to get a key for a bridge on another machine. */
 export const MAKE_KEY =
-  'make one with "earshot key <account> --scopes listen" where core runs, and name its file in bridge.keyFile';
+  'create one where core runs (earshot key <account> --scopes listen), and set bridge.keyFile to a file with it';
 
 /**
  * Provides a key that the core on the same data directory creates once for this bridge. It is kept in a file that only
@@ -51,7 +51,7 @@ export function keyFromCore({ account, ...core }: LocalCore & { account: string 
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
     await writeFile(`${file}.new`, `${key}\n`, { mode: 0o600 });
     await rename(`${file}.new`, file);
-    log.info({ file }, 'core made an API key for the bridge');
+    log.info({ file }, 'core created an API key for the bridge');
     return key;
   }
 

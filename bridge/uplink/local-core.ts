@@ -71,7 +71,7 @@ async function askOnce<Result>(
     if (refusal.success) throw new Error(`core refuses: ${refusal.data.error.message}`);
     const answered = z.object({ ok: z.literal(true), result }).safeParse(answer);
     if (answered.success) return answered.data.result;
-    throw new Error('core is still starting, or is of another version');
+    throw new Error('core is still starting, or is another version');
   } finally {
     clearTimeout(deadline);
     connection.destroy();
@@ -82,7 +82,7 @@ function firstLine(connection: ReturnType<typeof createConnection>, question: un
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   connection.once('connect', () => connection.write(`${JSON.stringify(question)}\n`));
   connection.once('error', error => reject(new Error(`core does not run here (${error.message})`)));
-  connection.once('close', () => reject(new Error('core broke off')));
+  connection.once('close', () => reject(new Error('core closed the connection')));
   createInterface({ input: connection }).once('line', resolve).on('error', reject);
   return promise;
 }

@@ -84,11 +84,11 @@ export function startReports({
     if (devices.length === 0) return true;
     const sent = [...presses];
     const problem = await send({ devices, sent }, ending).catch(error => {
-      log.debug({ err: error }, 'core is not told of the wearables'); // the uplink logs it as a warning
+      log.debug({ err: error }, 'cannot report the wearables to core'); // the uplink logs it as a warning
       return '';
     });
     if (problem !== null) {
-      if (problem !== '' && problem !== told) log.warn(`core is not told of the wearables: ${problem}`);
+      if (problem !== '' && problem !== told) log.warn(`cannot report the wearables to core: ${problem}`);
       told = problem;
       return false;
     }

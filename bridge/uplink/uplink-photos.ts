@@ -41,7 +41,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   not_supported: 'core cannot read photos: npm install @napi-rs/image on the server',
   photos_full: 'core has no room for photos: delete some, or raise photos.maxBytesPerUser',
   too_many_images: 'core has too many incomplete photos of this account',
-  internal: 'core failed at a photo',
+  internal: 'core failed to store a photo',
 };
 
 type Outcome =
@@ -86,7 +86,7 @@ export function createPhotoCarrier({
   }
 
   async function giveUp(photo: WaitingPhoto, reason: string): Promise<void> {
-    log.warn({ device: photo.deviceName }, `a photo is given up: ${reason}`);
+    log.warn({ device: photo.deviceName }, `dropped a photo: ${reason}`);
     await photos.refused(photo);
   }
 
@@ -97,7 +97,7 @@ export function createPhotoCarrier({
       return photos.stored(photo);
     }
     if (outcome.kind === 'silent')
-      return hold(photo, `core did not answer a photo within ${limits.photoMs} ms`);
+      return hold(photo, `core did not confirm a photo within ${limits.photoMs} ms`);
     const reason = REFUSALS[outcome.code];
     if (reason) return hold(photo, reason);
     failed = { id: photo.id, times: failed.id === photo.id ? failed.times + 1 : 1 };

@@ -234,7 +234,7 @@ export function runSession(
   function checkAlive(): void {
     if (socket.readyState !== WebSocket.OPEN) return;
     if (clock.now() - aliveAt > limits.pingMs * 4) {
-      failure = 'core gives no sign of life';
+      failure = 'core does not respond';
       socket.terminate();
     } else socket.ping();
   }

@@ -41,24 +41,24 @@ interface Meaning {
 
 const CLOSES: Readonly<Record<number, Meaning>> = {
   1000: { retry: 'soon', say: 'core closed the connection' },
-  1001: { retry: 'soon', say: 'core is going away' },
-  1003: { retry: 'slow', say: 'core does not take this kind of audio; is it older than the bridge?' },
+  1001: { retry: 'soon', say: 'core is shutting down' },
+  1003: { retry: 'slow', say: 'core does not accept this kind of audio; is it older than the bridge?' },
   1006: {
     retry: 'soon',
-    say: 'core cannot be reached; does it run there, and does its setting host let this machine in?',
+    say: 'core cannot be reached; does it run there, and does its setting host allow connections from this machine?',
   },
   1008: { retry: 'slow', say: 'core refuses this connection' },
-  1009: { retry: 'slow', say: 'core finds a message too long' },
+  1009: { retry: 'slow', say: 'core rejected a message that is too long' },
   1011: { retry: 'soon', say: 'core failed' },
   1012: { retry: 'soon', say: 'core is restarting' },
-  1013: { retry: 'soon', say: 'core asks to come again later' },
+  1013: { retry: 'soon', say: 'core asks the bridge to retry later' },
 };
 const OTHER_CLOSE: Meaning = { retry: 'soon', say: 'core closed the connection' };
 
 const REFUSALS: Readonly<Record<number, Meaning>> = {
   401: {
     retry: 'slow',
-    say: `core does not know the API key of the bridge; ${MAKE_KEY}`,
+    say: `core does not accept the API key of the bridge; ${MAKE_KEY}`,
   },
   403: {
     retry: 'slow',

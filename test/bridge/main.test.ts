@@ -312,10 +312,13 @@ test.serial('each invalid field of a driver is reported', async t => {
   const wrong: [string, RegExp][] = [
     ['delete driver.audio.codec', /audio\.codec: is missing$/],
     ['delete driver.audio', /audio: is missing$/],
-    ['driver.audio.codec.values = {}', /audio\.codec\.values: must give at least one number a format/],
+    [
+      'driver.audio.codec.values = {}',
+      /audio\.codec\.values: must have at least one entry: a number and its format/,
+    ],
     [
       'driver.audio.codec.values = { opus: driver.audio.codec.values[1] }',
-      /audio\.codec\.values: must give at least one number a format/,
+      /audio\.codec\.values: must have at least one entry: a number and its format/,
     ],
     ['driver.audio.codec.values[1].frameMs = 0', /audio\.codec\.values\.1\.frameMs: /],
     ['driver.audio.codec.values[1].sampleRate = "8 kHz"', /audio\.codec\.values\.1\.sampleRate: /],

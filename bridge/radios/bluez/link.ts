@@ -139,7 +139,7 @@ export function createBluezLink({
       };
       const [value] = await call(`reading ${uuid}`, request, options);
       if (!Buffer.isBuffer(value) || value.length === 0)
-        throw new Error(`the device tells nothing at ${uuid}`);
+        throw new Error(`the device sends no notifications at ${uuid}`);
       return value;
     } finally {
       reading.delete(one.path);

@@ -24,7 +24,7 @@ export async function pair({
     const reason = error instanceof Error ? error.message : String(error);
     if (!/already/i.test(reason))
       throw new Error(
-        `the device wants to be paired, and that failed: ${reason}; remove old pairings on the device, or pair it once by hand: bluetoothctl pair ${addressOf(path)}`,
+        `the device has to be paired, and pairing failed: ${reason}; remove old pairings on the device, or pair it once by hand: bluetoothctl pair ${addressOf(path)}`,
       );
   }
   const trusted = bus.variant('b', true);

@@ -203,7 +203,7 @@ export function createBluezRadio({
         isDiscovering = wanted;
       } catch (error) {
         if (!wanted) isDiscovering = false;
-        log.warn({ reason: messageOf(error) }, 'bluetoothd does not scan as it should');
+        log.warn({ reason: messageOf(error) }, 'bluetoothd does not scan');
       }
     });
     return discovery;
@@ -244,9 +244,9 @@ export function createBluezRadio({
     signal.throwIfAborted();
     const mine = session;
     const known = mine?.objects.get(id, DEVICE);
-    if (!mine || !known || state.now.name !== 'ready') throw new Error(`the device ${id} is not in sight`);
+    if (!mine || !known || state.now.name !== 'ready') throw new Error(`the device ${id} is not in range`);
     const lost = Promise.withResolvers<string>();
-    const onAbort = () => lost.resolve('it was given up');
+    const onAbort = () => lost.resolve('it was cancelled');
     signal.addEventListener('abort', onAbort);
     connecting = { path: id, lose: lost.resolve };
     const device = (member: string) =>
@@ -310,7 +310,7 @@ async function resolved(objects: Objects, path: string): Promise<void> {
       if (change.path !== path || change.interface !== DEVICE) return;
       const { ServicesResolved, Connected } = change.properties;
       if (ServicesResolved === true) resolve();
-      else if (Connected === false || change.gone) reject(new Error('the device has disconnected at once'));
+      else if (Connected === false || change.gone) reject(new Error('the device disconnected at once'));
       else return;
       forget();
     });

@@ -94,11 +94,11 @@ export async function openConnection(
     resolve(reason);
   }
 
-  const onAbort = () => end(new ProxyError('closed', 'it was given up'));
+  const onAbort = () => end(new ProxyError('closed', 'it was cancelled'));
   signal.addEventListener('abort', onAbort, { once: true });
   const watch = setInterval(() => {
     const silentMs = clock.now() - heardAt;
-    if (silentMs >= limits.silentMs) end(new ProxyError('off', 'it has fallen silent'));
+    if (silentMs >= limits.silentMs) end(new ProxyError('off', 'it stopped responding'));
     else if (silentMs >= limits.pingMs && framing.isOpen) send('pingRequest');
   }, limits.pingMs / 2);
   watch.unref();
@@ -106,8 +106,7 @@ export async function openConnection(
   function send<Name extends MessageName>(name: Name, content?: Partial<Content<Name>>): void {
     if (isOver) return;
     socket.write(framing.frame(packetOf(name, content)));
-    if (socket.writableLength > MAX_UNSENT_BYTES)
-      end(new ProxyError('off', 'it does not take what is sent to it'));
+    if (socket.writableLength > MAX_UNSENT_BYTES) end(new ProxyError('off', 'it does not accept data'));
   }
 
   function receive(chunk: Buffer): void {
@@ -118,9 +117,9 @@ export async function openConnection(
       if (framing.isOpen) opened.resolve();
       for (const packet of packets) take(packet);
       if (!isWithinBudget(chunk.length, packets.length))
-        throw new ProxyError('off', 'it sends more than it may');
+        throw new ProxyError('off', 'it sends too much data');
     } catch (error) {
-      end(error instanceof ProxyError ? error : new ProxyError('off', `it cannot be understood: ${error}`));
+      end(error instanceof ProxyError ? error : new ProxyError('off', `it sent something invalid: ${error}`));
     }
   }
 
@@ -130,9 +129,9 @@ export async function openConnection(
     if (message.name === 'pingRequest') send('pingResponse');
     else if (message.name === 'disconnectRequest') {
       send('disconnectResponse');
-      end(new ProxyError('off', 'it has closed the connection'));
+      end(new ProxyError('off', 'it closed the connection'));
     } else if (message.name === 'authenticationResponse' && message.content.isInvalid)
-      end(new ProxyError('unauthorized', 'it wants a password; set api: encryption: in its YAML instead'));
+      end(new ProxyError('unauthorized', 'it requires a password; set api: encryption: in its YAML instead'));
     else if (expected?.name === message.name) expected.resolve(message);
     else onMessage(message);
   }
@@ -141,7 +140,7 @@ export async function openConnection(
     try {
       return messageOf(packet);
     } catch {
-      onMalformed(`a message ${packet.type} whose fields make no sense`);
+      onMalformed(`a message ${packet.type} with invalid fields`);
       return null;
     }
   }
@@ -167,7 +166,7 @@ export async function openConnection(
       send('helloRequest', { client: 'Earshot', major: MAJOR, minor: MINOR });
       send('authenticationRequest');
     }, 'helloResponse');
-    if (major !== MAJOR) throw new ProxyError('unsupported', `it speaks version ${major} of the API`);
+    if (major !== MAJOR) throw new ProxyError('unsupported', `it uses version ${major} of the API`);
     const info = await ask(() => send('deviceInfoRequest'), 'deviceInfoResponse');
     expected = null;
     return { ...info, isEncrypted: key !== undefined };

@@ -2,21 +2,21 @@
 
 const ATT: Readonly<Record<number, string>> = {
   1: 'the device has no such attribute',
-  2: 'the device does not let it be read',
-  3: 'the device does not let it be written',
-  4: 'the device takes the request for malformed',
-  5: 'the device wants to be paired first',
+  2: 'the device does not allow reading it',
+  3: 'the device does not allow writing it',
+  4: 'the device considers the request malformed',
+  5: 'the device has to be paired first',
   6: 'the device does not support it',
   7: 'the device does not know this offset',
   8: 'the device does not permit it',
   10: 'the device has no such attribute',
-  12: 'the device wants a longer key of encryption',
+  12: 'the device requires a longer encryption key',
   13: 'the device does not accept a value of this length',
-  14: 'the device has failed at it',
-  15: 'the device wants an encrypted connection',
-  17: 'the device has no memory left for it',
-  128: 'the proxy has no memory left for it',
-  129: 'the proxy has failed at it',
+  14: 'the device failed',
+  15: 'the device requires an encrypted connection',
+  17: 'the device is out of memory',
+  128: 'the proxy is out of memory',
+  129: 'the proxy failed',
   132: 'the proxy is busy',
   133: 'the proxy could not do it',
   143: 'the connection is congested',
@@ -32,7 +32,7 @@ const CONNECTION: Readonly<Record<number, string>> = {
   8: 'the connection was lost',
   19: 'closed by the device',
   22: 'closed by the proxy',
-  34: 'the device does not answer any more',
+  34: 'the device no longer answers',
   62: 'the device did not answer',
   133: 'the device could not be reached',
   256: 'there was no connection',
@@ -43,7 +43,7 @@ export const NOT_CONNECTED = -1;
 
 export function describeGattError(code: number): string {
   if (code === NOT_CONNECTED) return 'the proxy is not connected to the device';
-  const words = ATT[code] ?? 'an error that is not known here';
+  const words = ATT[code] ?? 'an unknown error';
   return `${words} (${code})${WANTS_PAIRING.has(code) ? `; ${NO_PAIRING}` : ''}`;
 }
 

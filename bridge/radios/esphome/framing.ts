@@ -101,7 +101,7 @@ export function createSealedFraming(key: Uint8Array): Framing {
         continue;
       }
       // The name of the board follows, which is not needed here.
-      if (frame[0] !== NOISE_NNPSK0) throw malformed('a protocol that is not known here');
+      if (frame[0] !== NOISE_NNPSK0) throw malformed('an unknown protocol');
       stage = 'handshake';
     }
     return null;
@@ -113,7 +113,7 @@ export function createSealedFraming(key: Uint8Array): Framing {
       return stage === 'open';
     },
     frame({ type, body }) {
-      if (!ciphers) throw new Error('the handshake is not over');
+      if (!ciphers) throw new Error('the handshake is not finished');
       const header = Buffer.alloc(TYPE_BYTES);
       header.writeUInt16BE(type);
       header.writeUInt16BE(body.length, 2);
@@ -132,7 +132,7 @@ function opened({ receive }: Ciphers, frame: Buffer): Packet {
     const plain = receive.open(frame);
     return { type: plain.readUInt16BE(0), body: plain.subarray(TYPE_BYTES) };
   } catch {
-    throw malformed('a frame that its key does not open');
+    throw malformed('a frame that cannot be decrypted');
   }
 }
 
@@ -177,5 +177,5 @@ function varintAt(bytes: Buffer, at: number): { value: number; end: number } | n
     value |= (byte & 0x7f) << (7 * index);
     if (byte < 0x80) return { value, end: at + index + 1 };
   }
-  throw malformed('a frame whose length makes no sense');
+  throw malformed('a frame with an invalid length');
 }

@@ -155,7 +155,7 @@ export function createEsphomeLink({
     const { handle } = wanted(service, uuid);
     const request = () => send('readRequest', { address, handle });
     const value = await ask(`reading ${uuid}`, { answer: 'readResponse', handle, request }, options);
-    if (value.length === 0) throw new Error(`the device tells nothing at ${uuid}`);
+    if (value.length === 0) throw new Error(`the device sends no notifications at ${uuid}`);
     return value;
   }
 

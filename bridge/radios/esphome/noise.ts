@@ -119,7 +119,7 @@ function createCipher(key: Uint8Array) {
     },
     open(sealed: Uint8Array, associated: Uint8Array = Buffer.of()): Buffer {
       const length = sealed.length - TAG_BYTES;
-      if (length < 0) throw new Error('too short to be sealed');
+      if (length < 0) throw new Error('too short to be encrypted data');
       const decipher = createDecipheriv('chacha20-poly1305', key, nonce(), { authTagLength: TAG_BYTES });
       decipher.setAAD(associated, { plaintextLength: length }).setAuthTag(sealed.subarray(length));
       return Buffer.concat([decipher.update(sealed.subarray(0, length)), decipher.final()]);

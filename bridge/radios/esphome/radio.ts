@@ -107,7 +107,7 @@ export function createEsphomeRadio({
     counts.malformed[KIND] = count;
     if (clock.now() - toldAt < TELL_EVERY_MS) return;
     toldAt = clock.now();
-    log.warn({ host, count }, `the Bluetooth proxy does not speak as it should: ${problem}`);
+    log.warn({ host, count }, `the Bluetooth proxy breaks its protocol: ${problem}`);
     onFault({ kind: KIND, problem, from: host, count });
   }
 
@@ -117,7 +117,7 @@ export function createEsphomeRadio({
     const backoff = createBackoff({ firstMs: limits.retryMs, maxMs: MAX_RETRY_MS });
     while (!stopping.signal.aborted) {
       const reason = await serve(backoff.reset).catch(asProxyError);
-      lose(`the Bluetooth proxy is gone: ${reason.message}`);
+      lose(`lost the Bluetooth proxy: ${reason.message}`);
       const hint = `the Bluetooth proxy ${host}:${port} cannot be used: ${reason.message}`;
       if (!stopping.signal.aborted) become({ name: reason.state, hint });
       await clock.sleep(backoff.next(), stopping.signal).catch(() => {});
@@ -192,11 +192,11 @@ export function createEsphomeRadio({
     signal.throwIfAborted();
     const through = session;
     const addressType = sightings.addressTypeOf(address);
-    if (!through || addressType === undefined) throw new Error(`the device ${address} is not in sight`);
+    if (!through || addressType === undefined) throw new Error(`the device ${address} is not in range`);
     if (through.slots && through.slots.free === 0)
       throw new Error(`all ${through.slots.limit} connections of the Bluetooth proxy ${host} are taken`);
     const lost = Promise.withResolvers<string>();
-    const onAbort = () => lost.resolve('it was given up');
+    const onAbort = () => lost.resolve('it was cancelled');
     signal.addEventListener('abort', onAbort);
     const cached = known.get(address);
     try {
@@ -250,7 +250,7 @@ export function createEsphomeRadio({
     if (cached) return { ...cached, mtu: Math.max(mtu, cached.mtu) };
     proxy.send('getServices', { address });
     await done.promise;
-    if (services.length === 0) throw new Error('connecting: the device tells of no services');
+    if (services.length === 0) throw new Error('connecting: the device reports no services');
     return { mtu, services };
   }
 

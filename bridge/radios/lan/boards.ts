@@ -38,10 +38,12 @@ export async function versionOfBoards(dir: string): Promise<string> {
 /** @returns the token of the new board. @throws Error if the name is invalid or taken */
 export async function addBoard(dir: string, id: string): Promise<string> {
   if (!ID.test(id) || id.length > 64)
-    throw new Error(`${id} is no name for a board: lower-case letters, digits and dashes, as desk-mic`);
+    throw new Error(
+      `${id} cannot be the name of a board: use lower-case letters, digits and dashes, such as desk-mic`,
+    );
   const all = await readBoards(dir);
   if (all.some(board => board.id === id))
-    throw new Error(`there is a board ${id} already; earshot bridge board forget ${id} makes room`);
+    throw new Error(`there is already a board ${id}; to remove it: earshot bridge board forget ${id}`);
   if (all.length >= MAX_BOARDS)
     throw new Error(`there are ${MAX_BOARDS} boards: forget one, with earshot bridge board forget NAME`);
   const token = `ear_board_${randomBytes(24).toString('hex')}`;

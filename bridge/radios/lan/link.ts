@@ -51,11 +51,11 @@ export function createBoardLink(session: BoardSession, name: string): Link {
     async read(service, uuid) {
       await check(`reading ${uuid}`);
       const value = find(service, uuid)?.value?.();
-      if (!value) throw new Error(`the board does not tell ${uuid}`);
+      if (!value) throw new Error(`the board does not report ${uuid}`);
       return Buffer.from(value);
     },
     async write(_service, uuid) {
-      throw new Error(`a board of the local network takes no writes, so none to ${uuid}`);
+      throw new Error(`a board on the local network accepts no writes, such as to ${uuid}`);
     },
     async subscribe(service, uuid, onData) {
       await check(`subscribing to ${uuid}`);

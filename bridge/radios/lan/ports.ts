@@ -39,7 +39,7 @@ export async function openPorts(
   function converse(socket: Socket, peer: Peer): (message: Buffer) => void {
     let session: BoardSession | null = null;
     socket.once('close', () => {
-      session?.end('the board has closed the connection');
+      session?.end('the board closed the connection');
     });
     return message => {
       if (session) return session.receive(message);

@@ -83,7 +83,7 @@ export function createLanRadio({
       counts.malformed[KIND] = count;
       if (clock.now() - toldAt < TELL_EVERY_MS) return;
       toldAt = clock.now();
-      log.warn({ from, count }, `something on the local network is not as it should be: ${problem}`);
+      log.warn({ from, count }, `received something invalid from the local network: ${problem}`);
       onFault({ kind: KIND, problem, from, count });
     },
   });

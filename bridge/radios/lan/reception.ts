@@ -105,8 +105,8 @@ export function createReception({
       return before;
     }
     if (isSpent(hello)) return refuse(peer, 'begin again');
-    if (!introduction?.checked) return refuse(peer, introduction?.problem ?? 'its introduction is wrong');
-    before?.end('the board has connected again');
+    if (!introduction?.checked) return refuse(peer, introduction?.problem ?? 'its introduction is invalid');
+    before?.end('the board connected again');
     const session = createSession(
       {
         board,
@@ -136,18 +136,17 @@ export function createReception({
       }
       const hello = decodeHello(message);
       if (hello) return answer(peer, hello);
-      onMalformed('a message of somebody who has not said hello', peer.name);
+      onMalformed('a message from a sender that has not said hello', peer.name);
       peer.end();
       return null;
     },
     admit(admitted) {
       boards = new Map(admitted.map(board => [board.id, board]));
       for (const session of sessions.values())
-        if (boards.get(session.board.id)?.token !== session.board.token)
-          session.end('the board was forgotten here');
+        if (boards.get(session.board.id)?.token !== session.board.token) session.end('the board was removed');
     },
     close() {
-      for (const session of sessions.values()) session.end('the bridge stops');
+      for (const session of sessions.values()) session.end('the bridge is stopping');
     },
   };
 }

@@ -68,7 +68,7 @@ export function createSession(
   let heardAt = clock.now();
   let isOver = false;
   const watch = setInterval(() => {
-    if (clock.now() - heardAt >= limits.silentMs) end('the board has fallen silent');
+    if (clock.now() - heardAt >= limits.silentMs) end('the board stopped responding');
   }, limits.silentMs / 3);
   watch.unref();
 
@@ -99,17 +99,17 @@ export function createSession(
     },
     receive(message) {
       if (isOver) return;
-      if (!isWithinBudget(message.length)) return end('the board sends more than it may');
+      if (!isWithinBudget(message.length)) return end('the board sends too much data');
       const opened = open(key, message);
-      if (!opened) return onMalformed('a message that its key does not open');
+      if (!opened) return onMalformed('a message that cannot be decrypted');
       const { type, number, body } = opened;
-      if (number <= (last.get(type) ?? -1)) return onMalformed('a message that came before, or out of order');
+      if (number <= (last.get(type) ?? -1)) return onMalformed('a message that is repeated or out of order');
       last.set(type, number);
       heardAt = clock.now();
       if (type === TYPE.alive) return peer.send(seal(key, TYPE.heard, number));
       const kind = KINDS.get(type);
       if (!kind) return onMalformed(`a message of the unknown type ${type}`);
-      if (body.length === 0) return onMalformed(`a message ${kind} that is empty`);
+      if (body.length === 0) return onMalformed(`an empty message ${kind}`);
       if (kind === 'battery') battery = Math.min(100, body[0] ?? 0);
       deliver(kind, kind === 'audio' ? Buffer.concat([message.subarray(1, 5), body]) : body.subarray(0, 1));
     },

@@ -146,7 +146,7 @@ function createInput(bindings: NobleBindings, hci: Hci, events: InputEvents) {
   function dropOverlong(handle: number): void {
     const partial = hci._handleBuffers[handle];
     if (!partial || partial.data.length <= partial.length) return;
-    contain({ kind: 'data', problem: 'a message is longer than it says', handle });
+    contain({ kind: 'data', problem: 'a message is longer than its header says', handle });
   }
 
   function message([handle, channel, data]: [number, number, Buffer], deliver: () => boolean): boolean {

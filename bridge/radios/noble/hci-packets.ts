@@ -89,7 +89,7 @@ function inspectEvent(packet: Buffer): PacketFault | null {
   const parameters = packet.subarray(3);
   const problem = (words: string): PacketFault => ({ kind: 'event', problem: `event ${hex(code)} ${words}` });
   const declared = packet[2];
-  if (declared === undefined || parameters.length < declared) return problem('is cut short');
+  if (declared === undefined || parameters.length < declared) return problem('is truncated');
   if (isFlowControl(packet)) return null;
   if (parameters.length < (EVENT_BYTES[code] ?? 0)) return problem(`has only ${parameters.length} bytes`);
   if (code === EVENT.completedPackets && parameters.length < 1 + (parameters[0] ?? 0) * 4)
@@ -106,7 +106,7 @@ function inspectResult(parameters: Buffer): PacketFault | null {
   const failed = parameters[3] !== 0;
   const least = failed && !READ_REGARDLESS.has(opcode) ? 0 : (RESULT_BYTES[opcode] ?? 0);
   if (parameters.length - 4 >= least) return null;
-  return { kind: 'event', problem: `the answer to command ${hex(opcode)} is cut short` };
+  return { kind: 'event', problem: `the answer to command ${hex(opcode)} is truncated` };
 }
 
 function inspectMeta(parameters: Buffer): PacketFault | null {
@@ -130,7 +130,7 @@ function inspectReports(parameters: Buffer, lengthAt: number, dataAt: number): P
     const end = at + dataAt + (length ?? 0) + (isLegacy ? 1 : 0);
     const address = addressAt(parameters, at + (isLegacy ? 2 : 3));
     if (length === undefined || end > parameters.length)
-      return { kind: 'advertisement', problem: 'it is cut short', ...address };
+      return { kind: 'advertisement', problem: 'it is truncated', ...address };
     const problem = inspectAdvertisingData(parameters.subarray(at + dataAt, at + dataAt + length));
     if (problem) return { kind: 'advertisement', problem, ...address };
     at = end;
@@ -162,15 +162,17 @@ const ACL_HEADER_BYTES = 5;
 const L2CAP_HEADER_BYTES = 4;
 
 function inspectData(packet: Buffer): PacketFault | null {
-  if (packet.length < ACL_HEADER_BYTES) return { kind: 'data', problem: 'a data packet is cut short' };
+  if (packet.length < ACL_HEADER_BYTES) return { kind: 'data', problem: 'a data packet is truncated' };
   const header = packet.readUInt16LE(1);
   const handle = header & 0x0fff;
   const fault = (problem: string): PacketFault => ({ kind: 'data', problem, handle });
   const length = packet.length - ACL_HEADER_BYTES;
-  if (packet.readUInt16LE(3) !== length) return fault('a data packet has another length than it says');
+  if (packet.readUInt16LE(3) !== length)
+    return fault('the length of a data packet is not that in its header');
   if (header >> 12 === CONTINUATION) return null;
   if (length < L2CAP_HEADER_BYTES) return null;
-  if (length - L2CAP_HEADER_BYTES > packet.readUInt16LE(5)) return fault('a message is longer than it says');
+  if (length - L2CAP_HEADER_BYTES > packet.readUInt16LE(5))
+    return fault('a message is longer than its header says');
   return null;
 }
 
@@ -290,7 +292,7 @@ export function refusalOf(channel: number, message: Buffer): { att: number } | {
 function inspectCommand(packet: Buffer): PacketFault | null {
   const isShort =
     packet.length < 4 || (SET_SCAN_ENABLE.includes(packet.readUInt16LE(1)) && packet.length < 6);
-  return isShort ? { kind: 'event', problem: 'an echoed command is cut short' } : null;
+  return isShort ? { kind: 'event', problem: 'an echoed command is truncated' } : null;
 }
 
 export function isSetScanEnable(opcode: number): boolean {

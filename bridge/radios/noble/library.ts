@@ -39,7 +39,7 @@ const LIBRARIES: readonly Library[] = [
     // On the user channel it never reads the adapter's buffer size, so every write to a device waits for ever.
     unusable: () =>
       environment.HCI_CHANNEL_USER
-        ? 'it hangs with HCI_CHANNEL_USER; unset that, or install @stoprocent/noble'
+        ? 'it hangs with HCI_CHANNEL_USER; unset this variable, or install @stoprocent/noble'
         : null,
   },
   {

@@ -171,7 +171,7 @@ export function createLink(
   ): Promise<Buffer> {
     const one = await characteristic(service, uuid, options);
     const value = await call<Buffer>(`reading ${uuid}`, done => one.read(done), options);
-    if (value.length === 0) throw new Error(`the device refused to let ${uuid} be read`);
+    if (value.length === 0) throw new Error(`the device refused the read of ${uuid}`);
     return value;
   }
 
@@ -233,10 +233,10 @@ export function createLink(
     },
     async probe(service, uuid) {
       // A refusal shows that the device is there. If there is no answer, the read has closed the link.
-      const lostAs = 'the device does not answer any more';
+      const lostAs = 'the device no longer answers';
       const isThere =
         !isStalled && (await characteristicsOf(service).catch(() => null))?.has(plainUuid(uuid));
-      const lost = { lostAs: 'the adapter has no such connection any more' };
+      const lost = { lostAs: 'the adapter no longer has this connection' };
       await (isThere ? read(service, uuid, { lostAs }) : readSignal(lost)).catch(() => {});
     },
     signal: () => readSignal({ optional: true }).catch(() => null),

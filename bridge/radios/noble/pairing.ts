@@ -4,9 +4,9 @@ const WANTS_PAIRING = new Set([0x05, 0x08, 0x0c, 0x0f]);
 /** Reasons of the Security Manager Protocol (Bluetooth Core, Vol 3 Part H 3.5.5). */
 const REASONS: Readonly<Record<number, string>> = {
   1: 'a code must be entered',
-  3: 'it asks for Secure Connections or a code',
+  3: 'it requires Secure Connections or a code',
   5: 'it does not pair',
-  6: 'it asks for another length of key',
+  6: 'it requires another key length',
   9: 'too many attempts',
 };
 
@@ -22,5 +22,5 @@ export function isPairingWanted(attError: number): boolean {
 export function pairingHint(reason?: number): string {
   const code = reason === undefined ? '' : `0x${reason.toString(16).padStart(2, '0')}`;
   const why = reason === undefined ? 'it did not answer' : (REASONS[reason] ?? `reason ${code}`);
-  return `the device wants an encrypted connection, and pairing failed: ${why}; ${NO_KEYS}`;
+  return `the device requires an encrypted connection, and pairing failed: ${why}; ${NO_KEYS}`;
 }

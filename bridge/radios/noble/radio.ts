@@ -79,7 +79,7 @@ export function createNobleRadio({
       onRefusal: reason => become(reason === null ? stateOf('ready') : scanRefused(reason)),
       restart() {
         if (links.size > 0) return false;
-        reopen('the Bluetooth adapter did not scan as it should, and its library was started again');
+        reopen('the Bluetooth adapter did not scan, and its library was restarted');
         return true;
       },
     },
@@ -174,11 +174,11 @@ export function createNobleRadio({
     const sinceMs = clock.now() - lastRenewalAt;
     if (sinceMs > quietMs) renewals.reset();
     const waitMs = sinceMs > quietMs ? 0 : renewals.next();
-    log.error({ problem, waitMs }, 'the Bluetooth library failed: it is started again');
+    log.error({ problem, waitMs }, 'the Bluetooth library failed, and is restarted');
     renewTimer = setTimeout(() => {
       lastRenewalAt = clock.now();
       faults.restarted();
-      reopen('the Bluetooth library failed and was started again');
+      reopen('the Bluetooth library failed, and was restarted');
     }, waitMs);
   }
 
@@ -218,7 +218,7 @@ export function createNobleRadio({
     const peripheral = scanner.find(id);
     const through = adapter;
     if (!peripheral || !through || state.name !== 'ready')
-      throw new Error(`the device ${id} is not in sight`);
+      throw new Error(`the device ${id} is not in range`);
     const lost = Promise.withResolvers<string>();
     const mine = { id, lose: lost.resolve };
     connecting = mine;
@@ -253,7 +253,7 @@ export function createNobleRadio({
   /** Restarts the library if connection requests keep timing out: one of them may hang in it. */
   function renew(): void {
     failures = 0;
-    log.warn('several connections timed out in a row: the Bluetooth library is started again');
+    log.warn('several connections timed out in a row: the Bluetooth library is restarted');
     faults.restarted();
     reopen();
   }

@@ -83,7 +83,7 @@ export function createScanner(
 
   function failed(error: unknown): void {
     if (!host.isReady()) return;
-    log.warn({ reason: firstLine(error) }, 'the adapter does not scan as it should');
+    log.warn({ reason: firstLine(error) }, 'the adapter does not scan');
     if (error instanceof ScanRefusedError) {
       refusals += 1;
       host.onRefusal(error.message);

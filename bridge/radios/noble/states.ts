@@ -20,7 +20,7 @@ const HINTS: Readonly<Record<RadioState['name'], string>> = {
 export function silentAdapter(): RadioState {
   return {
     name: 'starting',
-    hint: 'the Bluetooth adapter does not answer, and is asked again; if it goes on like that, unplug it and plug it in again, or reset it: sudo hciconfig hci0 reset',
+    hint: 'the Bluetooth adapter does not answer; the bridge keeps trying; if this continues, unplug it and plug it in again, or reset it: sudo hciconfig hci0 reset',
   };
 }
 
@@ -28,7 +28,7 @@ export function silentAdapter(): RadioState {
 export function scanRefused(reason: string): RadioState {
   return {
     name: 'ready',
-    hint: `${reason}, so no wearable is found; it is asked again; stop other programs that scan (bluetoothctl scan off), or plug the adapter in again`,
+    hint: `${reason}, so no wearable is found; the bridge keeps trying; stop other programs that scan (bluetoothctl scan off), or plug the adapter in again`,
   };
 }
 

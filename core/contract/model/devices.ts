@@ -1,4 +1,4 @@
-/** A wearable that a bridge carries. */
+/** A wearable that a bridge connects to. */
 export interface Device {
   userId: string;
   /** As `client_device_id` names it, and conversations by `deviceId`. */

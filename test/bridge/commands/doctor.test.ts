@@ -112,19 +112,19 @@ test("the server's doctor runs the bridge's as a process", async t => {
 
 test('the data length of each active adapter is read, and one without it is named', async t => {
   const long = (await find(t, hci0('0', '0')))['data length'];
-  t.like(long, { level: 'good', detail: 'hci0 takes long packets' });
+  t.like(long, { level: 'good', detail: 'hci0 supports long packets' });
   const asked: number[] = [];
   const { 'data length': short } = await find(t, hci0('0', '0'), undefined, async deviceId => {
     asked.push(deviceId);
     return false;
   });
   t.deepEqual(asked, [0]);
-  t.like(short, { level: 'doubt', cure: 'use an adapter of Bluetooth 4.2 or newer' });
+  t.like(short, { level: 'doubt', cure: 'use an adapter with Bluetooth 4.2 or newer' });
   const { 'data length': unknown } = await find(t, hci0('0', '0'), undefined, async () => {
     throw new Error('Operation not permitted');
   });
   t.like(unknown, { level: 'note', cure: null });
-  t.regex(unknown?.detail ?? '', /hci0 cannot be asked .*: Operation not permitted/);
+  t.regex(unknown?.detail ?? '', /whether hci0 supports long packets is unknown: Operation not permitted/);
   t.is((await find(t, hci0('1', '0')))['data length'], undefined);
 });
 
@@ -182,7 +182,7 @@ test('Bluetooth proxies are queried for their description and free connections, 
   t.regex(wrong?.cure ?? '', /compare key in bridge\.esphome/);
   const [away] = await examine([{ host, port: 1 }]);
   t.regex(away?.detail ?? '', /cannot be reached: .*ECONNREFUSED/);
-  t.regex(away?.cure ?? '', /is the board on/);
+  t.regex(away?.cure ?? '', /check that the board is on/);
   t.false(sealed.requests.includes('subscribeAdvertisements'));
   t.like((await examine([]))[0], { level: 'doubt', cure: 'set the host of one' });
   t.deepEqual(await examineProxies({ radios: ['noble'], esphome: [{ host, port: 9 }] }, clock), []);

@@ -97,7 +97,7 @@ test('a control that a device lacks is not offered, and invalid requests are exp
     [{ device: 'Pendant', control: 'vibrate', value: 'long' }, /no control "vibrate"; it has led$/],
     [{ device: 'Pendant', control: 'led', value: '101' }, /led takes 0 to 100, not "101"/],
     [{ device: 'Pendant', control: 'led', value: '1e1' }, /led takes 0 to 100/],
-    [{ device: 'Old', control: 'led', value: '1' }, /nothing that can be controlled/],
+    [{ device: 'Old', control: 'led', value: '1' }, /has no controls/],
     [
       { device: 'Neither', control: 'led', value: '1' },
       /no connected wearable is called "Neither"; there are Pendant, Old|Old, Pendant/,

@@ -317,7 +317,7 @@ test.serial(
     start({ limits: { probeMs: 50 }, radio: { attMs: 100, disconnectMs: 50 } });
     await holds(0, 5);
     omiPendant.slipAway();
-    t.regex((await event(({ state }) => state === 'disconnected')).reason ?? '', /does not answer any more/);
+    t.regex((await event(({ state }) => state === 'disconnected')).reason ?? '', /no longer answers/);
     await holds(1, 5);
   },
 );
@@ -406,7 +406,7 @@ test.serial('an adapter without long packets is reported, as some pendants need 
   pendant({ frames: null });
   start({ limits: { silentMs: 20, probeMs: 10 } });
   const { reason } = await event(({ state }) => state === 'quiet');
-  t.regex(reason ?? '', /no data length extension.*use an adapter of Bluetooth 4\.2 or newer/);
+  t.regex(reason ?? '', /no data length extension.*use an adapter with Bluetooth 4\.2 or newer/);
 });
 
 test.serial('a pendant that insists on pairing is reported with instructions', async t => {
@@ -505,11 +505,11 @@ test.serial("a driver that throws ends its own wearable's connection, and no oth
 
 test.serial('an invalid result of a driver is reported with its field', async t => {
   const nonsense: [Partial<PacketDecoder>, RegExp][] = [
-    [{ push: undefined as never }, /createDecoder returned is no decoder: push: must be a function/],
-    [{ counts: { packets: Number.NaN } as never }, /no decoder: counts\.packets/],
-    [{ push: () => ({ frames: [{ bytes: 'text' as never, lostBefore: 0 }] }) }, /is wrong: frames\.0\.bytes/],
+    [{ push: undefined as never }, /createDecoder did not return a decoder: push: must be a function/],
+    [{ counts: { packets: Number.NaN } as never }, /did not return a decoder: counts\.packets/],
+    [{ push: () => ({ frames: [{ bytes: 'text' as never, lostBefore: 0 }] }) }, /invalid: frames\.0\.bytes/],
     [{ push: () => ({ frames: [{ bytes: new Uint8Array(4), lostBefore: -1 }] }) }, /frames\.0\.lostBefore/],
-    [{ push: () => undefined as never }, /what its decoder returned is wrong/],
+    [{ push: () => undefined as never }, /its decoder returned something invalid/],
   ];
   for (const [wrong, reason] of nonsense) {
     const { pendant, start, event } = await setUp(t);
@@ -557,7 +557,7 @@ test.serial('a connection too slow for audio is reported with the reason', async
   pendant({ maxMtu: 60 });
   start({ limits: { silentMs: 20, probeMs: 10 } });
   const { reason } = await event(({ state }) => state === 'quiet');
-  t.regex(reason ?? '', /its MTU is 60, and the audio of this wearable needs 100/);
+  t.regex(reason ?? '', /too small: 60, and the audio of this wearable needs 100/);
 });
 
 test.serial(

@@ -179,7 +179,7 @@ onBus('pairing that needs a code is refused, with instructions', async t => {
   const { connect } = await setUp(t, { device: { bonded: [AUDIO_CODEC] }, bluez: { pairing: 'rejected' } });
   const link = await connect();
   await t.throwsAsync(link.read(AUDIO_SERVICE, AUDIO_CODEC), {
-    message: /wants to be paired.*Authentication Failed.*bluetoothctl pair C0:FF:EE:00:00:01/,
+    message: /has to be paired.*Authentication Failed.*bluetoothctl pair C0:FF:EE:00:00:01/,
   });
 });
 

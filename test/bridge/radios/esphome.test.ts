@@ -270,7 +270,7 @@ test.serial('simulated proxy: after a restart of the proxy its wearable streams 
   const before = devices.counts()[0]?.frames ?? 0;
   await eventually(() => (devices.counts()[0]?.frames ?? 0) > before + 20);
   const reason = events.find(event => event.event === 'device' && event.state === 'disconnected');
-  t.regex(JSON.stringify(reason), /the Bluetooth proxy is gone: the connection has ended/);
+  t.regex(JSON.stringify(reason), /lost the Bluetooth proxy: the connection has ended/);
 });
 
 // ── obstacles, explained ────────────────────────────────────────────────────────────────────────────────────────────
@@ -332,14 +332,14 @@ test('simulated proxy: a proxy that is silent, requires a password, or stops res
   await eventually(() => /does not answer as an ESPHome board does/.test(radio.state.hint));
   const refusal = plainFrame(packetOf('authenticationResponse', { isInvalid: true }));
   proxy.faults.fate = name => (name === 'authenticationRequest' ? refusal : 'answer');
-  await eventually(() => /wants a password; set api: encryption/.test(radio.state.hint));
+  await eventually(() => /requires a password; set api: encryption/.test(radio.state.hint));
   proxy.faults.fate = () => 'answer';
   await eventually(() => radio.state.name === 'ready');
   proxy.faults.isOutOfReach = true;
   await eventually(() => proxy.requests.includes('pingRequest'));
   t.is(radio.state.name, 'ready');
   proxy.faults.fate = name => (name === 'pingRequest' ? 'ignore' : 'answer');
-  await eventually(() => /has fallen silent/.test(radio.state.hint));
+  await eventually(() => /stopped responding/.test(radio.state.hint));
 });
 
 test('simulated proxy: a proxy that serves another client is reported, until it reports devices', async t => {
@@ -394,12 +394,12 @@ async function look(t: ExecutionContext, radio: Radio): Promise<void> {
 for (const [code, words] of [
   [
     0x05,
-    /wants to be paired first \(5\); the radio esphome does not pair: use a Bluetooth adapter of this machine/,
+    /has to be paired first \(5\); the radio esphome does not pair: use a Bluetooth adapter of this machine/,
   ],
-  [0x0f, /wants an encrypted connection \(15\); the radio esphome does not pair/],
-  [0x03, /does not let it be written \(3\)$/],
+  [0x0f, /requires an encrypted connection \(15\); the radio esphome does not pair/],
+  [0x03, /does not allow writing it \(3\)$/],
   [0x85, /the proxy could not do it \(133\)$/],
-  [0x77, /an error that is not known here \(119\)$/],
+  [0x77, /an unknown error \(119\)$/],
 ] as const)
   test(`simulated proxy: the error ${code} of a device is explained, and the connection continues`, async t => {
     const { proxy, connect } = await setUp(t);
@@ -454,7 +454,7 @@ test("simulated proxy: a late result of an abandoned attempt is not taken for th
   await eventually(() => proxy.requests.includes('deviceRequest'));
   pendant.faults.attempt = 'accept';
   giving.abort();
-  const [, link] = await Promise.all([t.throwsAsync(attempt, { message: /it was given up/ }), connect()]);
+  const [, link] = await Promise.all([t.throwsAsync(attempt, { message: /it was cancelled/ }), connect()]);
   t.is((await link.read(AUDIO_SERVICE, AUDIO_CODEC))[0], 21);
 });
 
@@ -586,7 +586,7 @@ test('simulated proxies: bridge pair finds a wearable behind one of them, and re
 test('a radio esphome without any proxy is reported with instructions', async t => {
   const config = ConfigSchema.parse({ bridge: { radios: ['esphome'] } });
   await t.throwsAsync(openRadio({ config, log, clock }), {
-    message: /bridge\.esphome no Bluetooth proxy: set the host of one/,
+    message: /bridge\.esphome lists no Bluetooth proxy: set the host of one/,
   });
 });
 
@@ -719,7 +719,7 @@ test('a proxy that sends too much, or announces a frame that is too large, is di
   const { proxy, radio } = await setUp(t, { limits: { messagesPerSecond: 200, retryMs: 60_000 } });
   await first(radio);
   proxy.send(Buffer.concat(Array.from({ length: 500 }, () => plainFrame(packetOf('pingResponse')))));
-  await eventually(() => /sends more than it may/.test(radio.state.hint));
+  await eventually(() => /sends too much data/.test(radio.state.hint));
 
   const other = await setUp(t, { limits: { retryMs: 60_000 } });
   await first(other.radio);

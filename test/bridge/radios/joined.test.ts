@@ -110,7 +110,7 @@ test.serial('counts are totals, and a failure of the library is reported to each
 
 test.serial('a device that is no longer seen is refused, and closing ends every scan', async t => {
   const { radio } = setUp(t);
-  await t.throwsAsync(radio.connect('c0:ff:ee:00:00:99', { signal: never }), { message: /not in sight/ });
+  await t.throwsAsync(radio.connect('c0:ff:ee:00:00:99', { signal: never }), { message: /not in range/ });
   const ended = look(t, radio);
   await radio.close();
   await ended;

@@ -282,7 +282,7 @@ test('a board that sends too much is disconnected', async t => {
   await first(radio);
   const link = await radio.connect('desk', { signal: new AbortController().signal });
   for (let number = 0; number < 100; number += 1) desk.audio(frames.at(0));
-  t.is(await link.closed, 'the board sends more than it may');
+  t.is(await link.closed, 'the board sends too much data');
   await desk.closed;
 });
 
@@ -295,11 +295,11 @@ test('a silent board is removed; one that connects again replaces its former con
   const link = await radio.connect('desk', { signal: never });
   const after = await board({ way: 'udp' });
   await after.welcomed;
-  t.is(await link.closed, 'the board has connected again');
+  t.is(await link.closed, 'the board connected again');
   await before.closed;
   await first(radio);
   const next = await radio.connect('desk', { signal: never });
-  t.is(await next.closed, 'the board has fallen silent');
+  t.is(await next.closed, 'the board stopped responding');
 });
 
 test('boards are added and deleted while the bridge runs; only its account may read their tokens', async t => {
@@ -316,13 +316,13 @@ test('boards are added and deleted while the bridge runs; only its account may r
   t.is((await first(radio)).id, 'garden');
   const link = await radio.connect('garden', { signal: new AbortController().signal });
   await forgetBoard(dir, 'garden');
-  t.is(await link.closed, 'the board was forgotten here');
+  t.is(await link.closed, 'the board was removed');
   t.deepEqual(
     (await readBoards(dir)).map(({ id }) => id),
     ['desk'],
   );
   await t.throwsAsync(forgetBoard(dir, 'garden'), { message: /no board is called garden/ });
-  await t.throwsAsync(addBoard(dir, 'desk'), { message: /there is a board desk already/ });
+  await t.throwsAsync(addBoard(dir, 'desk'), { message: /there is already a board desk/ });
   await t.throwsAsync(addBoard(dir, 'My Desk'), { message: /lower-case letters/ });
 });
 

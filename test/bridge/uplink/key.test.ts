@@ -150,7 +150,7 @@ test('without a core it waits, says what to do, and goes on when core is there',
   await told;
   t.regex(
     lines[0] ?? '',
-    /no API key yet: core does not run here.*start core on the data directory .* or make one .* bridge\.keyFile/,
+    /no API key yet: core does not run here.*start core on the data directory .* or create one .* bridge\.keyFile/,
   );
   await serve();
   t.is(await key, 'omi_dev_1');

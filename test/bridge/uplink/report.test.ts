@@ -162,8 +162,8 @@ test.serial('reports that failed are sent once core is reachable, and button pre
   const bridge = await setUp(t, `ws://127.0.0.1:${port}/below`, 'k', { everyMs: 200 });
   await eventually(() => told.length > 0);
   t.deepEqual(bridge.warnings, [
-    'core is not told of the wearables: it answers 500',
-    'core is not told of the wearables: it is older than the bridge',
+    'cannot report the wearables to core: it answers 500',
+    'cannot report the wearables to core: it is older than the bridge',
   ]);
   bridge.press(2);
   await eventually(() => told.some(({ buttons }) => buttons.length > 0));
