@@ -229,7 +229,7 @@ test('an invalid photo is rejected with an explanation, leaves no file, and the 
   t.is((await filesOf(instance, 'photos')).length, 2);
 });
 
-test.serial('pictures that cannot be read do not end the process that reads them, whose start takes long', async t => {
+test.serial('pictures that cannot be read do not end the process that reads them', async t => {
   const folder = await mkdtemp(join(tmpdir(), 'earshot-pictures-'));
   let started = 0;
   const onStart = () => {
