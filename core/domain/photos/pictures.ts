@@ -57,12 +57,14 @@ export function createPictures({ clock }: { clock: Pick<Clock, 'sleep'> }) {
     running.send({ id, ...request });
     const late = () => new AppError('invalid_input', 'The picture takes too long to read');
     try {
-      const answer = await deadline({ clock, limitMs: LIMIT_MS, late }, () => answered.promise);
+      const answer = await deadline({ clock, limitMs: LIMIT_MS, late }, () => answered.promise).catch(
+        error => {
+          end(running);
+          throw error;
+        },
+      );
       if ('prepared' in answer) return answer.prepared;
       throw new AppError(answer.failure.code, answer.failure.message);
-    } catch (error) {
-      if (!(error instanceof AppError) || running.exitCode === null) end(running);
-      throw error;
     } finally {
       running.off('message', onMessage).off('exit', onExit);
       rest();

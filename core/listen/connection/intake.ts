@@ -4,7 +4,7 @@ import { createValueCounter } from '../../runtime/json-values.ts';
 import type { Channels } from '../channel/channels.ts';
 import type { Suggested, Suggestions } from '../channel/suggestions.ts';
 import { CLOSE, ClientMessage, KEEP_ALIVE_BYTES, MAX_SUGGESTED } from '../protocol.ts';
-import { createTurn } from '../scheduler.ts';
+import { createTurn, nextInLine } from '../scheduler.ts';
 import type { Client } from '../session.ts';
 import { type AudioEntry, type HeldStream, MAX_MESSAGES } from '../spool/spool.ts';
 import type { Assigned, Thread } from '../thread.ts';
@@ -167,6 +167,7 @@ export function createIntake(options: IntakeOptions): Intake {
       // A client that reconnects may have nothing more to say: its earlier speech does not wait for more.
       inbox.watchPauses();
       for await (const message of inbox) {
+        if (isLarge(message)) await nextInLine();
         turn.begin();
         const input = inputOf(message);
         const paying = message !== 'quiet' && !message.binary && spend(costOf(input, message.bytes));
@@ -192,6 +193,15 @@ type Input =
   /** A newer client may send it; not an error. */
   | { type: 'unknown' }
   | { type: 'invalid'; reason: string };
+
+/**
+ * Many connections may bring a large text message at the same time. Only one of them is parsed in each round of the
+ * event loop, as with the bodies of requests.
+ */
+function isLarge(message: Message | 'quiet'): boolean {
+  return message !== 'quiet' && !message.binary && message.bytes.length > LARGE_TEXT_BYTES;
+}
+const LARGE_TEXT_BYTES = 32 * 1024;
 
 export function inputOf(message: Message | 'quiet'): Input {
   if (message === 'quiet') return { type: 'quiet' };

@@ -2,8 +2,10 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { Readable } from 'node:stream';
 import test, { type ExecutionContext } from 'ava';
 import { WebSocket, WebSocketServer } from 'ws';
+import { createIntake } from '../../../core/listen/connection/intake.ts';
 import { chargeFrames, createBucket, createPace, createValve } from '../../../core/listen/connection/pace.ts';
 import { createRoom } from '../../../core/listen/connection/room.ts';
 import { createTakeOver } from '../../../core/listen/connection/take-over.ts';
@@ -149,6 +151,35 @@ test('empty fragments, which no message event shows, cost more than their few by
   await received;
   const ofBytes = bytes / 2048;
   t.true(tokens > 2 * ofBytes, `${tokens} tokens, of which ${ofBytes} for ${bytes} bytes`);
+});
+
+test('of large text messages that come together, one is parsed in each round of the event loop', async t => {
+  const large = {
+    bytes: Buffer.from(JSON.stringify({ type: 'x', text: 'x'.repeat(40_000) })),
+    binary: false,
+  };
+  const intakeOf = (count: number) =>
+    createIntake({
+      connection: { from: 0 },
+      held: { end() {} },
+      client: {
+        inbox: Object.assign(Readable.from(Array(count).fill(large)), { watchPauses() {} }),
+        spend: () => undefined,
+      },
+    } as never);
+  let rounds = 0;
+  let next = setImmediate(function count() {
+    rounds += 1;
+    next = setImmediate(count);
+  });
+  const intakes = [intakeOf(20), intakeOf(20)];
+  await Promise.all(intakes.map(intake => intake.run()));
+  clearImmediate(next);
+  t.deepEqual(
+    intakes.map(({ counts }) => counts.ignored),
+    [20, 20],
+  );
+  t.true(rounds >= 40, `${rounds} rounds`);
 });
 
 test('connections per stream are limited, and connections per account to twice its session limit', t => {

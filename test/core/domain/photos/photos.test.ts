@@ -1,11 +1,15 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Transformer } from '@napi-rs/image';
 import test, { type ExecutionContext } from 'ava';
 import { samplesToBytes } from '../../../../core/audio/pcm.ts';
+import { createPictures } from '../../../../core/domain/photos/pictures.ts';
 import { accountOf } from '../../../helpers/accounts.ts';
 import { say as answer, type ChatServer, refuse, startChatServer } from '../../../helpers/chat-server.ts';
 import { connectListen, type ListenClient } from '../../../helpers/listen-client.ts';
+import { manualClock } from '../../../helpers/manual-clock.ts';
 import { drawn } from '../../../helpers/photo.ts';
 import { countingStt, openServer, type TestServer } from '../../../helpers/services.ts';
 import { join as joined, random, silence, speech } from '../../../helpers/sound.ts';
@@ -223,6 +227,29 @@ test('an invalid photo is rejected with an explanation, leaves no file, and the 
   await next.closed;
   await noUploads(instance);
   t.is((await filesOf(instance, 'photos')).length, 2);
+});
+
+test.serial('pictures that cannot be read do not end the process that reads them', async t => {
+  const folder = await mkdtemp(join(tmpdir(), 'earshot-pictures-'));
+  let started = 0;
+  const onStart = () => {
+    started += 1;
+  };
+  subscribe('child_process', onStart);
+  const pictures = createPictures({ clock: manualClock() });
+  t.teardown(async () => {
+    unsubscribe('child_process', onStart);
+    await pictures.stop();
+    await rm(folder, { recursive: true });
+  });
+  const [bad, good] = [join(folder, 'bad'), join(folder, 'good')];
+  await writeFile(bad, 'x'.repeat(1000));
+  await writeFile(good, await drawn().jpeg(90));
+  const to = { to: join(folder, 'to'), small: join(folder, 'small') };
+  for (let count = 0; count < 3; count++)
+    await t.throwsAsync(pictures.prepare({ from: bad, ...to }), { message: /cannot be decoded/ });
+  t.like(await pictures.prepare({ from: good, ...to }), { dark: false });
+  t.is(started, 1);
 });
 
 test('photos are sent alongside speech, survive a restart, and are deleted with their account', async t => {
