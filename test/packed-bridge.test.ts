@@ -6,7 +6,14 @@ import { createInterface } from 'node:readline';
 import test, { type ExecutionContext } from 'ava';
 import { earshot } from './helpers/cli.ts';
 import { coreProcess } from './helpers/core-process.ts';
-import { execute, openWorkplace, ROOT, type Workplace, whyNoPackages } from './helpers/packed.ts';
+import {
+  execute,
+  installTarball,
+  openWorkplace,
+  ROOT,
+  type Workplace,
+  whyNoPackages,
+} from './helpers/packed.ts';
 import { countingStt } from './helpers/services.ts';
 import { isThorough } from './helpers/thorough.ts';
 
@@ -50,8 +57,7 @@ async function pack(t: ExecutionContext): Promise<void> {
 async function install(t: ExecutionContext): Promise<Workplace> {
   await pack(t);
   const tarball = join(outside, `earshot-bridge-${manifest.version}.tgz`);
-  const { code, stderr } = await workplace.run('npm', ['install', '--prefer-offline', tarball]);
-  t.is(code, 0, stderr);
+  t.is(await installTarball(workplace, tarball), null);
   return workplace;
 }
 

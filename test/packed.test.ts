@@ -4,7 +4,14 @@ import { mkdir, readdir, readFile, realpath, writeFile } from 'node:fs/promises'
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import { execute, openWorkplace, ROOT, type Workplace, whyNoPackages } from './helpers/packed.ts';
+import {
+  execute,
+  installTarball,
+  openWorkplace,
+  ROOT,
+  type Workplace,
+  whyNoPackages,
+} from './helpers/packed.ts';
 import { isThorough } from './helpers/thorough.ts';
 
 interface Tarball {
@@ -35,8 +42,7 @@ let installation: Promise<Workplace> | null = null;
 function installed(t: ExecutionContext): Promise<Workplace> {
   installation ??= packed.then(async ({ filename }) => {
     const tarball = join(outside, filename);
-    const { code, stderr } = await workplace.run('npm', ['install', '--prefer-offline', tarball]);
-    t.is(code, 0, stderr);
+    t.is(await installTarball(workplace, tarball), null);
     return workplace;
   });
   return installation;
@@ -125,10 +131,11 @@ if (isThorough) testInstalled('its demo runs completely', playDemo);
 
 testInstalled('its server serves, keeps its data where it was started, and exits cleanly', async t => {
   const { dir, run, start } = await installed(t);
-  const server = start(join(dir, 'node_modules/.bin/earshot'), ['serve'], { EARSHOT_PORT: '0' });
+  const command = join(dir, 'node_modules/.bin/earshot');
+  const server = start(command, ['serve'], { EARSHOT_PORT: '0' });
   t.teardown(() => server.kill('SIGKILL'));
   const ended = once(server, 'exit');
-  const url = await untilListening(() => run('npx', ['earshot', 'status', '--json']));
+  const url = await untilListening(() => run(command, ['status', '--json']));
   for (const path of ['/healthz', '/openapi.json', '/docs', '/docs/swagger-ui-bundle.js'])
     t.is((await fetch(url + path)).status, 200, path);
   t.true(existsSync(join(dir, 'data/earshot.db')));
