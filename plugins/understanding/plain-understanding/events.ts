@@ -98,7 +98,11 @@ class Finder {
     const isHeard = isHeardIn(this.lines, index, this.context, this.isTalk);
     this.dropRefused(index, line);
     let before: Clause | null = null;
-    for (const clause of clausesOf(line.tokens, line.language)) {
+    for (const clause of clausesOf(
+      line.tokens,
+      line.language,
+      line.language.acts.isVerbLast ? [] : line.acts,
+    )) {
       const noun = nounAt(line, clause);
       if (line.when && isHeard) this.readClause(index, line, { ...clause, before }, noun);
       if (isHeard) this.readLength(index, line, clause);
@@ -484,6 +488,7 @@ function obstacleIn(line: Line, { from, to }: Clause, when: When): 'past' | 'ope
       (word === 'got' && /(?:'ve|'s|have|has)$/.test(tokens[at - 1]?.word ?? ''));
     if ((words.negations.has(word) || /n't$/.test(word)) && !isReminder) return 'past';
     if (words.over.has(word) && !isMoved) return 'past';
+    if (isPerfect(line, at, to, when)) return 'past';
     if (PAST.test(word) && PRONOUNS.has(tokens[at - 1]?.word ?? '')) return 'past';
     if (words.cancels.at(tokens, at, to)) return 'past';
     const isDated = when.tokens.has(at + 1); // "say Thursday"
@@ -491,12 +496,33 @@ function obstacleIn(line: Line, { from, to }: Clause, when: When): 'past' | 'ope
   }
   return isOpen ? 'open' : null;
 }
+/** "Encontró", "vino", "hab … angezündet", "l'ai refusée", but not "a été décalé". */
+function isPerfect({ tokens, language: { code, acts } }: Line, at: number, to: number, when: When): boolean {
+  const { word = '' } = tokens[at] ?? {};
+  if (code === 'es') return /^(?:vino|hizo|fui|fuimos|dijo|\p{L}{3,20}ó)$/u.test(word);
+  if (!PERFECTS[code]?.has(word)) return false;
+  const isLast = code === 'de';
+  const end = Math.min(to, at + (isLast ? PERFECT_WORDS.last : PERFECT_WORDS.next));
+  const place = range(at + 1, end).find(
+    each =>
+      acts.gerunds?.has(tokens[each]?.bare ?? '') && /(?:é|ée|és|ées|[tn])$/u.test(tokens[each]?.word ?? ''),
+  );
+  if (place === undefined || MOVED.has(tokens[place]?.word ?? '')) return false;
+  return !isLast || [...when.tokens].every(each => each < place); // "hab ich gemacht, kommt am neunten"
+}
+const PERFECTS: Readonly<Record<string, ReadonlySet<string>>> = {
+  de: new Set('hab habe hat haben'.split(' ')),
+  fr: new Set('ai as a ont avons avez'.split(' ')),
+};
+/** The participle stands at the end of a German clause, and behind its verb in French. */
+const PERFECT_WORDS = { last: 12, next: 3 };
+
 /** "Don't forget that Mum is coming on Friday." */
 const REMINDED =
   /(?<!\p{L})(?:do(?:n't|n’t| not) forget|n['’]oubli\p{L}+ pas|vergiss\p{L}* (?:bitte )?nicht|nicht vergessen|no (?:te |se |os )?(?:te )?olvid\p{L}+)(?!\p{L})/iu;
 /** "It's been moved to the nineteenth." */
 const MOVED = new Set(
-  'moved planned scheduled booked set put pushed changed postponed brought verlegt verschoben geplant'.split(
+  'moved planned scheduled booked set put pushed changed postponed brought verlegt verschoben geplant angesetzt vereinbart eingetragen décalé décalée reporté reportée avancé avancée fixé fixée prévu prévue réservé réservée'.split(
     ' ',
   ),
 );
