@@ -81,6 +81,8 @@ class Finder {
   private readonly isTalk: boolean;
   private topic: Topic | null = null;
   private day: { day: string; line: number } | null = null;
+  /** The line that last answered a question for a time. */
+  private answer: number | null = null;
 
   constructor(lines: readonly Line[], tasks: readonly UnderstoodTask[], context: LineContext) {
     this.lines = lines;
@@ -126,10 +128,33 @@ class Finder {
     const slot = this.acceptedIn(index, line, clause, mentioned);
     const when = slot ?? mentioned;
     const obstacle = slot ? null : obstacleIn(line, clause, when);
-    const event = obstacle ? null : this.eventIn(index, line, clause, noun, when, slot !== null);
+    const asked = noun === null && obstacle !== 'past' ? this.askedFor(index, line) : null;
+    const event = asked
+      ? {
+          title: asked,
+          when: this.inEvening(when, asked),
+          hasNoun: true,
+          isBare: false,
+          lines: [index - 1, index],
+        }
+      : obstacle
+        ? null
+        : this.eventIn(index, line, clause, noun, when, slot !== null);
     if (event && !this.isTask(line, clause, event)) this.add(event);
     if (when.hasDay && obstacle !== 'past' && !isDeadlineIn(line, clause, when))
       this.day = { day: when.day, line: index };
+  }
+
+  /** "When is the operation?" "They said the twentieth." */
+  private askedFor(index: number, line: Line): string | null {
+    const asked = this.lines[index - 1];
+    if (!asked || asked.segment.speaker === line.segment.speaker || !WHEN.test(asked.segment.text))
+      return null;
+    if (this.answer === index) return null;
+    this.answer = index;
+    const clause = { from: 0, to: asked.tokens.length };
+    const noun = nounAt(asked, clause);
+    return noun === null ? null : titleAround(asked, clause, noun, asked.when);
   }
 
   /** A time of day without a day refers to the day mentioned before. */
@@ -326,6 +351,9 @@ class Finder {
   }
 }
 
+/** Asks for a day or a time. */
+const WHEN =
+  /(?<!\p{L})(?:when(?:'s|’s)?|what (?:time|day|date)|how many (?:sleeps|days)|wann|um wie ?viel uhr|welche[mnr] tag|quand|(?:à )?quelle (?:heure|date)|quel jour|cuándo|a qué hora|qué día)(?!\p{L})/iu;
 const HOW_LONG = /(?<!\p{L})(?:how long|wie lange|combien de temps|cuánto (?:tiempo|dura|tarda))(?!\p{L})/iu;
 
 /** "At half past two." */
@@ -485,6 +513,7 @@ function obstacleIn(line: Line, { from, to }: Clause, when: When): 'past' | 'ope
     const word = tokens[at]?.word ?? '';
     const isMoved =
       MOVED.has(tokens[at + 1]?.word ?? '') ||
+      (word === 'pasado' && /^al?$/.test(tokens[at + 1]?.word ?? '')) || // "la han pasado al lunes"
       (word === 'got' && /(?:'ve|'s|have|has)$/.test(tokens[at - 1]?.word ?? ''));
     if ((words.negations.has(word) || /n't$/.test(word)) && !isReminder) return 'past';
     if (words.over.has(word) && !isMoved) return 'past';
@@ -522,7 +551,7 @@ const REMINDED =
   /(?<!\p{L})(?:do(?:n't|n’t| not) forget|n['’]oubli\p{L}+ pas|vergiss\p{L}* (?:bitte )?nicht|nicht vergessen|no (?:te |se |os )?(?:te )?olvid\p{L}+)(?!\p{L})/iu;
 /** "It's been moved to the nineteenth." */
 const MOVED = new Set(
-  'moved planned scheduled booked set put pushed changed postponed brought verlegt verschoben geplant angesetzt vereinbart eingetragen décalé décalée reporté reportée avancé avancée fixé fixée prévu prévue réservé réservée'.split(
+  'moved shifted bumped rearranged planned scheduled booked set put pushed changed postponed brought verlegt verschoben geplant angesetzt vereinbart eingetragen décalé décalée reporté reportée avancé avancée fixé fixée prévu prévue réservé réservée'.split(
     ' ',
   ),
 );
