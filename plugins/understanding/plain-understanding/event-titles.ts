@@ -43,12 +43,15 @@ export function nounAt({ tokens, language, when, segment }: Line, { from, to }: 
 /** "She arrives", "see you", "nos vemos", "the officer's inspecting the hall", with a date next to it. */
 export function isHappening({ tokens, language }: Line, { from, to }: Clause): boolean {
   for (let at = from; at < to; at++) {
-    if (language.acts.happenings.at(tokens, at, to)) return true;
+    const isLeave = tokens[at]?.word === 'leave' && LEAVES.has(tokens[at - 1]?.word ?? '');
+    if (language.acts.happenings.at(tokens, at, to) && !isLeave) return true;
     const isGoingOn = language.code === 'en' && /.{3}ing$/.test(tokens[at]?.word ?? '');
     if (isGoingOn && at > from && PROGRESSIVE.test(tokens[at - 1]?.word ?? '')) return true;
   }
   return false;
 }
+/** "Paternity leave" is no departure. */
+const LEAVES = new Set('on annual sick parental paternity maternity unpaid compassionate'.split(' '));
 const PROGRESSIVE = /^(?:is|are|.+'s|we're|they're)$/;
 
 /** The noun with the words around it that belong to it: "Ben's birthday", "visita con el médico". */

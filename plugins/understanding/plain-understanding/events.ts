@@ -81,6 +81,8 @@ class Finder {
   private readonly isTalk: boolean;
   private topic: Topic | null = null;
   private day: { day: string; line: number } | null = null;
+  /** The line that last answered a question for a time. */
+  private answer: number | null = null;
 
   constructor(lines: readonly Line[], tasks: readonly UnderstoodTask[], context: LineContext) {
     this.lines = lines;
@@ -98,7 +100,11 @@ class Finder {
     const isHeard = isHeardIn(this.lines, index, this.context, this.isTalk);
     this.dropRefused(index, line);
     let before: Clause | null = null;
-    for (const clause of clausesOf(line.tokens, line.language)) {
+    for (const clause of clausesOf(
+      line.tokens,
+      line.language,
+      line.language.acts.isVerbLast ? [] : line.acts,
+    )) {
       const noun = nounAt(line, clause);
       if (line.when && isHeard) this.readClause(index, line, { ...clause, before }, noun);
       if (isHeard) this.readLength(index, line, clause);
@@ -122,10 +128,33 @@ class Finder {
     const slot = this.acceptedIn(index, line, clause, mentioned);
     const when = slot ?? mentioned;
     const obstacle = slot ? null : obstacleIn(line, clause, when);
-    const event = obstacle ? null : this.eventIn(index, line, clause, noun, when, slot !== null);
+    const asked = noun === null && obstacle !== 'past' ? this.askedFor(index, line) : null;
+    const event = asked
+      ? {
+          title: asked,
+          when: this.inEvening(when, asked),
+          hasNoun: true,
+          isBare: false,
+          lines: [index - 1, index],
+        }
+      : obstacle
+        ? null
+        : this.eventIn(index, line, clause, noun, when, slot !== null);
     if (event && !this.isTask(line, clause, event)) this.add(event);
     if (when.hasDay && obstacle !== 'past' && !isDeadlineIn(line, clause, when))
       this.day = { day: when.day, line: index };
+  }
+
+  /** "When is the operation?" "They said the twentieth." */
+  private askedFor(index: number, line: Line): string | null {
+    const asked = this.lines[index - 1];
+    if (!asked || asked.segment.speaker === line.segment.speaker || !WHEN.test(asked.segment.text))
+      return null;
+    if (this.answer === index) return null;
+    this.answer = index;
+    const clause = { from: 0, to: asked.tokens.length };
+    const noun = nounAt(asked, clause);
+    return noun === null ? null : titleAround(asked, clause, noun, asked.when);
   }
 
   /** A time of day without a day refers to the day mentioned before. */
@@ -322,6 +351,9 @@ class Finder {
   }
 }
 
+/** Asks for a day or a time. */
+const WHEN =
+  /(?<!\p{L})(?:when(?:'s|’s)?|what (?:time|day|date)|how many (?:sleeps|days)|wann|um wie ?viel uhr|welche[mnr] tag|quand|(?:à )?quelle (?:heure|date)|quel jour|cuándo|a qué hora|qué día)(?!\p{L})/iu;
 const HOW_LONG = /(?<!\p{L})(?:how long|wie lange|combien de temps|cuánto (?:tiempo|dura|tarda))(?!\p{L})/iu;
 
 /** "At half past two." */
@@ -481,9 +513,11 @@ function obstacleIn(line: Line, { from, to }: Clause, when: When): 'past' | 'ope
     const word = tokens[at]?.word ?? '';
     const isMoved =
       MOVED.has(tokens[at + 1]?.word ?? '') ||
+      (word === 'pasado' && /^al?$/.test(tokens[at + 1]?.word ?? '')) || // "la han pasado al lunes"
       (word === 'got' && /(?:'ve|'s|have|has)$/.test(tokens[at - 1]?.word ?? ''));
     if ((words.negations.has(word) || /n't$/.test(word)) && !isReminder) return 'past';
     if (words.over.has(word) && !isMoved) return 'past';
+    if (isPerfect(line, at, to, when)) return 'past';
     if (PAST.test(word) && PRONOUNS.has(tokens[at - 1]?.word ?? '')) return 'past';
     if (words.cancels.at(tokens, at, to)) return 'past';
     const isDated = when.tokens.has(at + 1); // "say Thursday"
@@ -491,12 +525,33 @@ function obstacleIn(line: Line, { from, to }: Clause, when: When): 'past' | 'ope
   }
   return isOpen ? 'open' : null;
 }
+/** "Encontró", "vino", "hab … angezündet", "l'ai refusée", but not "a été décalé". */
+function isPerfect({ tokens, language: { code, acts } }: Line, at: number, to: number, when: When): boolean {
+  const { word = '' } = tokens[at] ?? {};
+  if (code === 'es') return /^(?:vino|hizo|fui|fuimos|dijo|\p{L}{3,20}ó)$/u.test(word);
+  if (!PERFECTS[code]?.has(word)) return false;
+  const isLast = code === 'de';
+  const end = Math.min(to, at + (isLast ? PERFECT_WORDS.last : PERFECT_WORDS.next));
+  const place = range(at + 1, end).find(
+    each =>
+      acts.gerunds?.has(tokens[each]?.bare ?? '') && /(?:é|ée|és|ées|[tn])$/u.test(tokens[each]?.word ?? ''),
+  );
+  if (place === undefined || MOVED.has(tokens[place]?.word ?? '')) return false;
+  return !isLast || [...when.tokens].every(each => each < place); // "hab ich gemacht, kommt am neunten"
+}
+const PERFECTS: Readonly<Record<string, ReadonlySet<string>>> = {
+  de: new Set('hab habe hat haben'.split(' ')),
+  fr: new Set('ai as a ont avons avez'.split(' ')),
+};
+/** The participle stands at the end of a German clause, and behind its verb in French. */
+const PERFECT_WORDS = { last: 12, next: 3 };
+
 /** "Don't forget that Mum is coming on Friday." */
 const REMINDED =
   /(?<!\p{L})(?:do(?:n't|n’t| not) forget|n['’]oubli\p{L}+ pas|vergiss\p{L}* (?:bitte )?nicht|nicht vergessen|no (?:te |se |os )?(?:te )?olvid\p{L}+)(?!\p{L})/iu;
 /** "It's been moved to the nineteenth." */
 const MOVED = new Set(
-  'moved planned scheduled booked set put pushed changed postponed brought verlegt verschoben geplant'.split(
+  'moved shifted bumped rearranged planned scheduled booked set put pushed changed postponed brought verlegt verschoben geplant angesetzt vereinbart eingetragen décalé décalée reporté reportée avancé avancée fixé fixée prévu prévue réservé réservée'.split(
     ' ',
   ),
 );

@@ -194,7 +194,7 @@ async function mentionedIn(
       const isOf = (known: string) => hasWord(known.toLowerCase(), relation.toLowerCase());
       if ([...told, ...notes].some(note => isOf(note.text))) continue;
       const name = segment.isUser ? null : segment.speaker;
-      if (name !== null && !isNamed) continue;
+      if (!isNamed) continue; // "I have to fetch my daughter" says little
       const note = noted({ name, relation: null, told: value, topic: undefined, grammar });
       if ((await context.memoriesNear(note.text)).some(isOf)) continue;
       notes.push({ ...note, from: [segment.id] });
@@ -582,9 +582,16 @@ function isName(word: string, said: string, { stopWords, dates, acts }: Language
   const isFirst = before === undefined || before.stop !== '';
   return (
     isFirst ||
-    !(acts.determiners.has(before.word) || acts.prepositions.has(before.word) || NAME.test(before.text))
+    !(
+      acts.determiners.has(before.word) ||
+      acts.prepositions.has(before.word) ||
+      (NAME.test(before.text) && !TITLES.test(before.text))
+    )
   );
 }
+
+/** "Onkel Rolf ist Vegetarier." */
+const TITLES = /^(?:Onkel|Tante|Oma|Opa|Uncle|Aunt|Auntie|Cousin|Grandma|Grandpa|Tonton|Tata|Tía|Tío)$/u;
 
 /** "Any allergies?" "Yes, penicillin." */
 function answerTo(

@@ -184,7 +184,7 @@ export const FRENCH_PREDICATES: readonly Predicate[] = [
   {
     of: ANYBODY_OF,
     after:
-      /^ travaill(?:e|ent) (?<value>(?:comme|chez|dans|pour|au|aux|à|à la|à l'|en tant que|de nuit|la nuit|à mi-temps) ?.+)/u,
+      /^ travaill(?:e|ent) (?<value>(?:comme|chez|de chez|depuis chez|dans|pour|au|aux|à|à la|à l'|en tant que|de nuit|la nuit|à mi-temps) ?.+)/u,
     say: 'travaille {}',
     topic: 'employer',
     maxWords: 6,

@@ -70,6 +70,8 @@ const MEDICINE =
 const OCCASION =
   /^(?:an? )?(?:heart attack|stroke|hip replacement|hip replaced|knee replaced|knee replacement|bypass|kidney transplant|liver transplant|miscarriage|appendix out|tonsils out|brain tumou?r|breast cancer)(?!\p{L})/iu;
 
+const LASTING_OFTEN = /(?:every|most|each) (?:week|month|day|weekend)|all the time|a lot/iu;
+
 const ENGLISH_PREDICATES: readonly Predicate[] = [
   {
     of: PERSON,
@@ -101,6 +103,18 @@ const ENGLISH_PREDICATES: readonly Predicate[] = [
     after: /^ have been (?:living )?in (?<value>\p{Lu}\p{L}+) (?:for|since) /u,
     say: 'lives in {}',
     topic: 'home',
+  },
+  { after: /^ (?:do not|does not) even own (?<value>an? \p{L}+)/u, say: 'does not own {}' },
+  {
+    after: /^ (?:travel|travels) (?<value>(?:for work|abroad) .+)/u,
+    say: 'travels {}',
+    holds: LASTING_OFTEN,
+    maxWords: 5,
+  },
+  { after: /^ (?:come|comes) out in \p{L}+ (?:with|from) (?<value>\p{L}+)/u, say: 'is allergic to {}' },
+  {
+    after: /^ (?:speak|speaks) (?:a (?:bit|little) (?:of )?|some )(?<value>\p{Lu}\p{L}+)/u,
+    say: 'speaks some {}',
   },
   { after: /^ grew up (?<value>(?:in|on|near|by|with) .+)/u, say: 'grew up {}', topic: 'childhood' },
   { after: /^ (?:was|were) born (?<value>(?:in|on) .+)/u, say: 'was born {}', topic: 'birth', maxWords: 5 },
@@ -143,7 +157,7 @@ const ENGLISH_PREDICATES: readonly Predicate[] = [
   },
   { after: /^ (?:am|are|is) (?<value>.+)/u, say: 'is {}', topic: 'diet', is: DIET, maxWords: 2 },
   { after: /^ (?:am|are|is) (?<value>.+)/u, say: 'is {}', is: CONDITION, maxWords: 4 },
-  { after: /^ (?:have|has)(?: got)? (?<value>.+)/u, say: 'has {}', is: ILLNESS, maxWords: 4 },
+  { after: /^ (?:have|has)(?: got| had)? (?<value>.+)/u, say: 'has {}', is: ILLNESS, maxWords: 4 },
   { after: /^ (?:have|has|'ve)(?: got)? (?<value>.+)/u, say: 'has {}', is: FAMILY, maxWords: 4 },
   {
     after:
@@ -386,7 +400,7 @@ const ENGLISH_PREDICATES: readonly Predicate[] = [
   },
   {
     after:
-      /^ (?:get|gets) (?<value>(?:seasick|carsick|travel sick|migraines|hay ?fever|nosebleeds|vertigo)(?!\p{L}))/u,
+      /^ (?:get|gets) (?:\p{L}+ly |so |really )?(?<value>(?:sea ?sick|car ?sick|travel ?sick|homesick|migraines|hay ?fever|nosebleeds|vertigo)(?!\p{L}))/u,
     say: 'gets {}',
   },
   {
@@ -625,11 +639,24 @@ const GERMAN_PREDICATES: readonly Predicate[] = [
     topic: 'address',
   },
   {
-    after: /^ (?:wohne|wohnen|wohnst|wohnt|lebe|leben|lebst|lebt) (?:jetzt )?in (?<value>.+)/u,
+    after:
+      /^ (?:wohne|wohnen|wohnst|wohnt|lebe|leben|lebst|lebt) (?:(?:jetzt|schon|ewig|immer|noch|ja|eh|auch|mittlerweile|inzwischen) ){0,3}in (?<value>.+)/u,
     say: 'wohnt in {}',
     topic: 'home',
     is: PLACE,
     maxWords: 3,
+  },
+  { after: /^ (?:trainiere|coache|leite) (?<value>(?:die|den|das) .+)/u, say: 'trainiert {}', maxWords: 4 },
+  {
+    of: LEUTE,
+    after: /^ (?:wohnt|lebt|ist) (?<value>im (?:Pflegeheim|Altersheim|Seniorenheim|Heim|Hospiz))/u,
+    say: 'wohnt {}',
+  },
+  {
+    after:
+      /^ (?:bin|ist|sind) (?:schon|jetzt|bereits|inzwischen) (?<value>in Rente|im Ruhestand|pensioniert)/u,
+    say: 'ist {}',
+    topic: 'state',
   },
   { after: /^ ziehe aus (?<value>\p{Lu}\p{L}+) weg/u, say: 'wohnt in {}', topic: 'home' },
   { after: /^ (?:bin|sind|ist) nach (?<value>\p{Lu}\p{L}+) gezogen/u, say: 'wohnt in {}', topic: 'home' },
@@ -696,7 +723,7 @@ const GERMAN_PREDICATES: readonly Predicate[] = [
   { after: /^ (?:liebe|liebt) (?<value>\p{Lu}\p{L}+)/u, say: 'liebt {}' },
   {
     after:
-      /^ (?:spiele|spielt) (?:seit .{3,20} )?(?<value>Klavier|Geige|Bratsche|Gitarre|Cello|Flöte|Trompete|Orgel|Schlagzeug|Fußball|Tennis|Handball|Schach)/u,
+      /^ (?:spiele|spielt) (?:seit .{3,20} )?(?<value>Klarinette|Saxofon|Saxophon|Posaune|Horn|Harfe|Akkordeon|Kontrabass|Oboe|Volleyball|Golf|Hockey|Klavier|Geige|Bratsche|Gitarre|Cello|Flöte|Trompete|Orgel|Schlagzeug|Fußball|Tennis|Handball|Schach)/u,
     say: 'spielt {}',
   },
   {
@@ -1044,7 +1071,7 @@ const english = {
   possessives: new Set(['my', 'our']),
   adjectives: new Set('new little older younger big best eldest oldest youngest'.split(' ')),
   noFactBefore:
-    /(?<!\p{L})(?:if|unless|wish|why|imagine|pretend|would|could|used to|told|tell|said|says|say|asked|goes|thought|dream|dreamt|when|before|maybe|perhaps|as though|wenn|falls|hätte|hätten|wäre|wären|würde|könnte|sagt|sagte|gesagt|meinte|dachte|früher|vielleicht|damals|träume|träumt|träumte|angenommen)(?!\p{L})/iu,
+    /(?<!\p{L})(?:if|unless|wish|why|imagine|pretend|(?:would|could)(?! be \p{L}+(?: |$))|used to|told|tell|said|says|(?<!as I )say|asked|goes|thought|dream|dreamt|when|before|maybe|perhaps|as though|wenn|falls|hätte|hätten|wäre|wären|würde|könnte|sagt|sagte|gesagt|meinte|dachte|früher|vielleicht|damals|träume|träumt|träumte|angenommen)(?!\p{L})/iu,
   asked: /(?:^| )(?:do|does|did|am|are|is|was|have|has|why|where|how|who|wo|warum|wer)$/i,
   turn: / (?:but|because|anyway|aber|weil) /i,
   end: /[.!?;,…:]| (?:because|but|so|when|if|unless|though|although|since then|which|yes|no|okay|ok|right|you know|as you know|remember|always|what|who|you|we|it|and (?:I|you|he|she|we|they|it|that|then|there|my)|I|he|she|they|it's|that's|weil|aber|wenn|falls|obwohl|denn|und (?:ich|du|er|sie|wir|dann|da|das)|ich|oder|ja|nein|wie du weißt)(?!\p{L})/iu,
@@ -1054,7 +1081,7 @@ const english = {
     /^(?:it|that|this|these|those|them|him|her|you|me|us|what|how|to|not|so|there|here|one|ones|something|anything|everything|nothing|another|today|tomorrow|tonight|es|das|dies|diese|dieser|ihn|sie|ihm|ihr|dich|mich|was|wie|heute|morgen)(?!\p{L})/iu,
   vagueEnd: / (?:it|that|this|them|him|her|those|es|dem|den|das)$/i,
   passing:
-    /(?<!\p{L})(?:today|tonight|tomorrow|yesterday|this (?:morning|week|weekend|evening|month|afternoon)|next (?:week|month|year)|last (?:week|night)|right now|at the moment|for now|in a minute|heute|(?<!jeden )morgen|gestern|gerade|nächste[nrs]? (?:Woche|Monat|Jahr|Wochenende|Montag|Dienstag|Mittwoch|Donnerstag|Freitag|Samstag|Sonntag)|diese (?:Woche|Nacht)|übermorgen)(?!\p{L})/iu,
+    /(?<!\p{L})(?:today|tonight|tomorrow|yesterday|this (?:morning|week|weekend|evening|month|afternoon)|next (?:week|month|year)|last (?:week|night)|right now|at the moment|for now|in a minute|heute|(?<!jeden )morgen|gestern|gerade|nächste[nrs]? (?:Woche|Monat|Jahr|Wochenende|Montag|Dienstag|Mittwoch|Donnerstag|Freitag|Samstag|Sonntag)|diese (?:Woche|Nacht)|übermorgen|um \p{L}{3,10} Uhr|am (?!besten|liebsten|meisten|wenigsten)\p{L}{3,25}ten(?! (?:jan|feb|mär|apr|mai|jun|jul|aug|sep|okt|nov|dez)))(?!\p{L})/iu,
   prepare: text => text.replace(/^(?=been )/i, 'I have '),
   follow: expanded,
   theirs: (name, relation) => `${name}'s ${relation}`,

@@ -96,6 +96,10 @@ interface Possession {
 export const POSSESSIONS: Readonly<Record<Code, readonly Possession[]>> = {
   en: [
     {
+      said: /(?<!\p{L})(?<value>\p{L}{3,20}) (?:brings|makes) me (?:come )?out in (?:hives|a rash|lumps|spots|blotches)(?!\p{L})/gu,
+      say: 'is allergic to {}',
+    },
+    {
       said: /(?<!\p{L})(?:[Ii]t's|[Tt]his is|[Mm]y name is|I'm) \p{Lu}\p{Ll}{1,20}(?: \p{Lu}\p{Ll}{1,20})? (?:from|at|of|in) (?<value>(?:(?:number|flat) )?[\p{L}\d]{1,12}(?: \p{L}{1,12})? \p{Lu}\p{Ll}{1,20} (?:Road|Street|Avenue|Lane|Close|Drive|Terrace|Crescent|Court|Place|Way|Gardens))(?!\p{L})/gu,
       say: 'lives at {}',
       topic: 'address',
@@ -174,6 +178,10 @@ export const POSSESSIONS: Readonly<Record<Code, readonly Possession[]>> = {
   ],
   de: [
     {
+      said: /(?<!\p{L})(?<value>\p{Lu}\p{Ll}{2,20}), (?:die|das|den) (?:vertrag|vertrage) ich (?:\p{L}{2,10} ){0,2}nicht(?!\p{L})/gu,
+      say: 'verträgt keine {}',
+    },
+    {
       said: /(?<!\p{L})(?<value>(?!Arbeit|Leute|Stress|Sport)\p{Lu}\p{Ll}{2,20})(?: nicht)?, da reagiere? ich (?:drauf|darauf|allergisch)(?!\p{L})/gu,
       say: 'reagiert allergisch auf {}',
     },
@@ -234,6 +242,10 @@ export const POSSESSIONS: Readonly<Record<Code, readonly Possession[]>> = {
     },
   ],
   fr: [
+    {
+      said: /(?<!\p{L})le (?<value>lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche) je ne travaille (?:pas|jamais)(?!\p{L})/gu,
+      say: 'ne travaille pas le {}',
+    },
     {
       said: /(?<!\p{L})(?:[Jj]'ai|[Oo]n a) arrêté (?<value>l'alcool|la cigarette|le tabac|de fumer|de boire|la viande|le sucre|le café)(?!\p{L})/gu,
       say: 'a arrêté {}',

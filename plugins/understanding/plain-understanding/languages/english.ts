@@ -481,7 +481,10 @@ export const english: Language = {
       physio physiotherapist vet gp optician osteopath haircut counselling therapy relay catchup kickoff mot fundraiser bbq
       sleepover playdate prom parade induction webinar retreat regatta bingo vigil mass christening screening
       walk hike tour ferry delivery inspection handover graduation reunion festival bonfire competition christening
-      baptism fair fete quiz gig sale auction camp assembly sync standup scan vaccination jab departure arrival holiday`),
+      baptism fair fete quiz gig sale auction camp assembly sync standup scan vaccination jab departure arrival holiday
+      homecoming housewarming swap taxi raclette roast biopsy ultrasound endoscopy gala bazaar ballet gymnastics hustings ceilidh
+      disco farewell debate cookout potluck matinee panto pantomime nativity appraisal tribunal valuation orthodontist podiatrist
+      christening confirmation communion memorial vaccine colonoscopy mammogram x-ray mri`),
     happenings:
       phrases(`comes|is coming|are coming|coming|come|comes round|arrives|arriving|arrive|lands|land|landing|leaves|leaving|leave|starts|starting|start|begins|meets|
       meet|meeting|opens|visits|see you|see both|sees|fly|flies|flying|moves to|moved to|moving to|picks us up|pick up|gather|gathers|go up`),

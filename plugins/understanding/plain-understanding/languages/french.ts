@@ -537,7 +537,10 @@ export const french: Language = {
       kiné coiffeur vétérinaire véto ophtalmo pédiatre formation séminaire colloque kermesse bal brocante repas barbecue audition
       technicien cérémonie veillée messe
       conférence randonnée rando voyage départ arrivée contrôle stage soirée pique-nique brunch assemblée entraînement
-      sortie inauguration baptême vaccin oral crémaillère yoga vernissage vente`),
+      sortie inauguration baptême vaccin oral crémaillère yoga vernissage vente
+      piscine patinoire échographie irm scanner générale vide-grenier déménagement pot conférence atelier tennis judo natation
+      forum loto tombola pique-nique fiançailles noces communion confirmation bilan consultation dépistage détartrage piqûre plombier
+      électricien soutenance partiel concours entretiens salon foire défilé apéritif raclette goûter vaccination`),
     happenings:
       phrases(`part|partons|arrive|arrivent|arrivons|commence|joue|passe|passer|passera|viendra|viendront|vient|viennent|retrouve|on se voit|revoit|se retrouve|emménage|
       emménageons|déménage|décolle|atterrit|mange|rejoint|a lieu|aura lieu`),

@@ -518,7 +518,10 @@ export const german: Language = {
       physio krankengymnastik friseur hauptuntersuchung fortbildung schulung lehrgang stammtisch premiere lesung ausstellung
       flohmarkt sprechstunde untersuchung impfung beratung zahnreinigung klassenfahrt
       ausflug wanderung reise urlaub abfahrt ankunft treffpunkt übergabe operation op taufe einschulung messe film
-      vorstellung aufführung theater kino führung marathon fahrt lager exkursion tagung inventur markt sprechtag`),
+      vorstellung aufführung theater kino führung marathon fahrt lager exkursion tagung inventur markt sprechtag röntgen ultraschall konferenz telko videocall kaffeetrinken hauptversammlung mrt spiegelung
+      visite vorsorge einweihung eröffnung verabschiedung weinprobe gottesdienst konfirmation kommunion firmung jubiläum praktikumstag
+      abnahme abholung anlieferung ablesung wartung renovierung workshop picknick brunch freibad schwimmen basar sommerfest aussprache
+      generalprobe casting bewerbungsgespräch vernissage jahrestag rundgang ortstermin verlosung wahl demo meeting hauptprobe`),
     happenings:
       phrases(`kommt|kommen|kommst|komme|fährt|fahren|fahre|fliegt|fliegen|fliege|beginnt|beginnen|startet|starten|geht los|liefert|trifft|treffen|sehen uns|
       seh dich|sehe dich|sehe sie|landet|landen|zieht um|ziehen um|findet statt|findet|heiratet|heiraten|hol dich ab|holt uns|vorbeikommen`),

@@ -489,7 +489,9 @@ export const spanish: Language = {
       fisio veterinario peluquería audición congreso seminario charla formación asado barbacoa técnico fontanero perito misa
       funeral despedida estreno
       llegada revisión junta asamblea taller sesión consulta bautizo comunión feria radiografía resonancia inspección
-      inauguración mudanza graduación`),
+      inauguración mudanza graduación ecografía eco analítica análisis vacuna gasista electricista cerrajero tutoría función
+      desfile verbena romería merienda brunch recital competición carrera maratón kermés posada quinceañera subasta exposición
+      presentación campamento concurso oposición selectividad sorteo rastrillo mercadillo gala yoga natación`),
     happenings:
       phrases(`empieza|empiezan|sale|salimos|salen|llega|llegan|llegamos|viene|vienen|quedamos|comemos|cenamos|nos vemos|nos juntamos|aterriza|despega|
       me mudo|nos mudamos|a comer|a cenar|vengan|venga|es a las`),
