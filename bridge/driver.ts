@@ -41,7 +41,7 @@ export interface Driver {
   createDecoder?(format: WireFormat, link: { mtu: number }): PacketDecoder;
   /**
    * The conversation with the device, from its connection on. The connection ends when it resolves. It rejects with
-   * `session.unfit(…)` when the device will not do. Absent: `session.listen(stream)`.
+   * `session.unfit(…)` if the device is unsuitable. Absent: `session.listen(stream)`.
    */
   run?(session: Session): Promise<void>;
 }
@@ -320,7 +320,7 @@ export interface Sink {
   audio(format: WireFormat, kind: { live: false; startedAtMs: number }): Track;
   battery(percent: number | null): void;
   button(button: Button): void;
-  /** `quiet`: the microphone sleeps; `muted`: it is switched off. Neither counts as a fault. */
+  /** `quiet`: the microphone is asleep; `muted`: it is switched off. Neither counts as a fault. */
   state(state: 'listening' | 'quiet' | 'muted'): void;
   /** Resolves when it is on disk. `quarterTurns`: clockwise rotations that make it upright. */
   photo(jpeg: Uint8Array, about: { atMs: number; quarterTurns: 0 | 1 | 2 | 3 }): Promise<void>;

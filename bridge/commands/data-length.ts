@@ -14,7 +14,7 @@ interface HciSocket {
 }
 
 const PACKAGES = ['@abandonware/bluetooth-hci-socket', '@stoprocent/bluetooth-hci-socket'];
-/** The command LE Read Local Supported Features, which changes nothing: whoever uses the adapter goes on. */
+/** The command LE Read Local Supported Features, which changes nothing for programs that use the adapter. */
 const READ_LE_FEATURES = Buffer.from('01032000', 'hex');
 const LIMIT_MS = 2000;
 

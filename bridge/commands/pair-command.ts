@@ -25,7 +25,7 @@ const OPTIONS = {
   simulate: { type: 'boolean', default: false },
 } as const;
 
-/** `pair`: lets a person choose the wearables that this bridge connects to. @throws Error with what is in the way */
+/** `pair`: lets a person choose the wearables that this bridge connects to. @throws Error with what prevents it */
 export async function runPair(argv: string[], clock: Clock): Promise<void> {
   const { values } = parseArgs({ args: argv, options: OPTIONS });
   const { config, dir: configDir } = loadConfig({

@@ -13,7 +13,7 @@ export { parseTrace, type Trace } from './trace.ts';
 export interface DriverSubject {
   driver: Driver;
   trace: Trace;
-  /** Notifications that are changed in passing; default 10,000. */
+  /** Number of mutated notifications; default 10,000. */
   mutations?: number;
 }
 
@@ -81,7 +81,7 @@ async function writesAsDeclared({ driver, trace }: DriverSubject): Promise<void>
   );
 }
 
-/** The disk takes its time: a driver that does not wait for it is caught in the act. */
+/** The disk is slow, so that a driver that does not wait for it is found. */
 async function storesBeforeRelease({ driver, trace }: DriverSubject): Promise<void> {
   const { writes } = await replay(driver, trace, { settleMs: 1000 });
   for (const { place, value, unsettled } of writes) {
@@ -143,7 +143,7 @@ async function survives({ driver, trace, mutations = MUTATIONS }: DriverSubject)
   assert.ok(notifications > 0, 'the trace has no notifications');
   let bytesIn = 0;
   let packets = 0;
-  // A driver may give up at the first notification, again and again.
+  // A driver may give up at the first notification, every time.
   for (let round = 0; packets < mutations && round < mutations; round += 1) {
     const mutate = mutator(round + 1);
     const got = await replay(driver, trace, {
@@ -166,7 +166,7 @@ async function survives({ driver, trace, mutations = MUTATIONS }: DriverSubject)
 /** ADPCM has four bits a sample, PCM sixteen. */
 const MOST_EXPANSION = 4;
 
-/** A driver may say that a device will not do; a driver that failed is told in other words. */
+/** A driver may call a device unsuitable. A failure of the driver is worded differently. */
 function isUnfit(error: Error): boolean {
   return !/^the driver \S+ failed: /.test(error.message);
 }

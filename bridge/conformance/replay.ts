@@ -31,7 +31,7 @@ export interface Replayed {
 export interface ReplayOptions {
   /** Replaces a notification by none, several, or another one. */
   change?(bytes: Buffer, index: number, place: string): Uint8Array[];
-  /** Writes of the trace are not waited for: the device says what it says. */
+  /** Does not wait for the writes of the trace: the device sends its notifications in any case. */
   lenient?: boolean;
   /** Stored audio reaches the disk so many milliseconds after it was asked for. */
   settleMs?: number;
@@ -41,9 +41,9 @@ export interface ReplayOptions {
 }
 
 const START_MS = Date.UTC(2026, 0, 1);
-/** Simulated time in which nothing happens, after which a driver is stuck. */
+/** Simulated time in which nothing happens, after which a driver counts as stuck. */
 const STUCK_MS = 120_000;
-/** Between two looks at whether the driver wants anything. */
+/** Notifications of a lenient replay between two turns of the event loop. */
 const BATCH = 64;
 
 /**
@@ -73,7 +73,7 @@ export async function replay(driver: Driver, trace: Trace, options: ReplayOption
     counts: result.counts,
     keepsBatterySecret: false,
     identified: null,
-    introduced: true, // what a trace was recorded of is not asked again
+    introduced: true, // a trace has no answers to these reads
   };
   let done = false;
   const ended = listen({
@@ -152,7 +152,7 @@ async function play(
   }
 }
 
-/** Lets the driver work, and time pass, until something is as it is wanted. */
+/** Lets the driver run, and simulated time pass, until a condition holds. */
 async function waitFor(
   isReady: () => boolean,
   { time, isDone, limitMs }: { time: Time; isDone: () => boolean; limitMs: number },
@@ -172,7 +172,7 @@ const turn = () => new Promise<void>(resolve => setImmediate(resolve));
 
 interface Time {
   clock: Clock;
-  /** To the next one who sleeps. False: nobody does. */
+  /** Advances to the end of the next sleep. False: nothing sleeps. */
   next(): boolean;
 }
 

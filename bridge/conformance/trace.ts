@@ -10,7 +10,7 @@ const t = z.number().min(0);
 
 const Header = z.object({
   device: z.string(),
-  /** Where the bytes come from: recorded from a device, or made by what after which source. */
+  /** Origin of the bytes: recorded from a device, or made by a program after a source. */
   origin: z.string().min(1),
   mtu: z.number().int().min(23).max(517),
   /** Properties of each characteristic of the device. */

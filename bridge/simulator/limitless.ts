@@ -1,6 +1,6 @@
-import type { Clock } from '../clock.ts';
 import { bytesOf, fieldsOf, messageOf, numberOf, packetOf } from '../drivers/limitless-wire.ts';
-import { type Board, createBoard, type Sound } from './board.ts';
+import { type Board, createBoard } from './board.ts';
+import type { PeripheralOptions } from './peripherals.ts';
 
 const LIMITLESS = (number: string) => `632de${number}-604c-446b-a80f-7963e950f3fb`;
 const AUDIO = LIMITLESS('003');
@@ -16,13 +16,7 @@ const BATTERY_PERCENT = 58;
 /** Fields of a command. */
 const COMMAND = { stored: 7, mode: 8, status: 21 } as const;
 
-interface LimitlessOptions {
-  sound: Sound | null;
-  clock: Clock;
-  address?: string;
-  speed?: number;
-  maxMtu?: number;
-  loop?: boolean;
+interface LimitlessOptions extends PeripheralOptions {
   /** Pages that were recorded while no client was connected. */
   stored?: readonly { atMs: number; frames: readonly Uint8Array[] }[];
 }

@@ -2,11 +2,10 @@
 import { stat } from 'node:fs/promises';
 import { AppError } from '../runtime/errors.ts';
 import { createKey, hashFile, readArchive, type Source, writeArchive } from './archive.ts';
-import type { Archived, ArchivingRequest } from './archiving.ts';
 import { unpack } from './restore.ts';
-import { serveTask } from './task.ts';
+import { type Archived, type ArchivingRequest, serveTask } from './task.ts';
 
-await serveTask(archive);
+await serveTask<'archive'>(archive);
 
 async function archive(request: ArchivingRequest): Promise<Archived> {
   const { manifest, recipients, target, rehearsal } = request;

@@ -6,9 +6,8 @@ import type { Storage } from '../contract/plugin.ts';
 import { syncDirectory } from '../runtime/files.ts';
 import { version } from '../runtime/version.ts';
 import { DATABASE } from './archive.ts';
-import { archiveFiles } from './archiving.ts';
 import { nameOf } from './names.ts';
-import { stageFiles } from './staging.ts';
+import { runTask } from './task.ts';
 
 export interface BackupRequest {
   dataDir: string;
@@ -60,7 +59,7 @@ export async function createBackup(request: BackupRequest): Promise<Backup> {
   const work = join(to, `.${hostname()}-${process.pid}.unfinished`);
   await mkdir(work, { mode: 0o700 });
   try {
-    const { staged: files, held } = await stageFiles({ dataDir, configFile, to, into: work }, signal);
+    const { staged: files, held } = await runTask('stage', { dataDir, configFile, to, into: work }, signal);
     const snapshot = join(work, DATABASE);
     const rows = await storage.snapshot(snapshot);
     files.push({ path: DATABASE, from: snapshot, bytes: (await stat(snapshot)).size });
@@ -74,7 +73,8 @@ export async function createBackup(request: BackupRequest): Promise<Backup> {
       rows,
     };
     const rehearsal = rehearse ? join(work, 'rehearsal') : null;
-    const { bytes, notRehearsed } = await archiveFiles(
+    const { bytes, notRehearsed } = await runTask(
+      'archive',
       { files, manifest, recipients, target: draft, rehearsal },
       signal,
     );

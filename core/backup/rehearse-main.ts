@@ -2,4 +2,4 @@
 import { unpack } from './restore.ts';
 import { serveTask } from './task.ts';
 
-await serveTask((backup: { file: string; identity: null; into: string }) => unpack(backup));
+await serveTask<'rehearse'>(unpack);

@@ -9,8 +9,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { AppError } from '../runtime/errors.ts';
 import { freeBytes } from '../runtime/files.ts';
 import { modelFolders, RESTORE_ENTRY } from './names.ts';
-import type { Staged, StagedFiles, StagingRequest } from './staging.ts';
-import { serveTask } from './task.ts';
+import { type Staged, type StagedFiles, type StagingRequest, serveTask } from './task.ts';
 
 /** How long to wait for another process to finish writing to a database. */
 const BUSY_MS = 2000;
@@ -18,7 +17,7 @@ const SQLITE_BUSY = 5;
 /** Space that must remain free when a backup begins. */
 const SPARE_BYTES = 64 * 1024 * 1024;
 
-await serveTask(stageAll);
+await serveTask<'stage'>(stageAll);
 
 async function stageAll(asked: StagingRequest): Promise<StagedFiles> {
   const found = await filesOf(asked);

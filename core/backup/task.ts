@@ -3,14 +3,60 @@ import { once } from 'node:events';
 import { extname, join } from 'node:path';
 import { AppError, type ErrorCode, toAppError } from '../runtime/errors.ts';
 import { lowerPriority } from '../runtime/priority.ts';
+import type { Manifest, Source } from './archive.ts';
+
+/** Plan of a copy: a data directory without its database. */
+export interface StagingRequest {
+  dataDir: string;
+  configFile: string | null;
+  /** Directory of the backups: never part of one. */
+  to: string;
+  /** An empty directory for the copies. */
+  into: string;
+}
+
+export type Staged = Omit<Source, 'sha256'>;
+/** The copies do not change any more. */
+export interface StagedFiles {
+  staged: Staged[];
+  /** Paths of databases that their plugins have locked: indexes, which are rebuilt. */
+  held: string[];
+}
+
+/** Files of a backup, which do not change any more, as one archive. */
+export interface ArchivingRequest {
+  files: readonly Staged[];
+  manifest: Omit<Manifest, 'files'>;
+  /** age public keys; none: the archive is not encrypted. */
+  recipients: readonly string[];
+  /** Path of the archive, which must not be there. */
+  target: string;
+  /** Directory in which the archive is restored for a trial; null: it is only read. */
+  rehearsal: string | null;
+}
+
+/** The archive, written to disk and read back. */
+export interface Archived {
+  bytes: number;
+  /** Why the trial was not made: lack of room. */
+  notRehearsed?: string;
+}
 
 /** Work on large files, in a process of its own and at a lower priority: beside it, live speech must not wait. */
-export type Task = 'stage' | 'archive' | 'rehearse';
+interface Tasks {
+  stage: { request: StagingRequest; result: StagedFiles };
+  archive: { request: ArchivingRequest; result: Archived };
+  rehearse: { request: { file: string; identity: null; into: string }; result: unknown };
+}
 
 type Answer = { result: unknown } | { error: { code: ErrorCode; message: string } };
 
 /** Runs `<task>-main.ts`, and resolves to its result. Rejects with its error, or the reason of `signal`. */
-export async function runTask<Result>(task: Task, request: object, signal: AbortSignal): Promise<Result> {
+export async function runTask<Name extends keyof Tasks>(
+  task: Name,
+  request: Tasks[Name]['request'],
+  signal: AbortSignal,
+): Promise<Tasks[Name]['result']> {
   signal.throwIfAborted();
   const entry = join(import.meta.dirname, `${task}-main${extname(import.meta.filename)}`);
   const child = fork(entry, [], { execArgv: [] });
@@ -20,7 +66,7 @@ export async function runTask<Result>(task: Task, request: object, signal: Abort
   try {
     const answer = await answerOf(child, request);
     if ('error' in answer) throw new AppError(answer.error.code, answer.error.message);
-    return answer.result as Result;
+    return answer.result as Tasks[Name]['result']; // of this version's own process
   } catch (error) {
     signal.throwIfAborted();
     throw error;
@@ -42,10 +88,12 @@ async function answerOf(child: ChildProcess, request: object): Promise<Answer> {
 }
 
 /** Does what `runTask` requests, in its process, which ends when the server does: the next one uses the same directory. */
-export async function serveTask<Request>(work: (request: Request) => Promise<unknown>): Promise<void> {
+export async function serveTask<Name extends keyof Tasks>(
+  work: (request: Tasks[Name]['request']) => Promise<Tasks[Name]['result']>,
+): Promise<void> {
   process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
-  const [request]: Request[] = await once(process, 'message');
-  const answer: Answer = await work(request as Request).then(
+  const [request] = await once(process, 'message');
+  const answer: Answer = await work(request).then(
     result => ({ result }),
     thrown => {
       const { code, message } = toAppError(thrown);

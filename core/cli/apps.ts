@@ -1,11 +1,7 @@
 import type { Command } from 'commander';
 import { stateOf } from './hooks.ts';
-import { perform, print, settingsOf } from './in-process.ts';
+import { JSON_OPTION, type Output, perform, print, settingsOf } from './in-process.ts';
 import { table } from './table.ts';
-
-interface Output {
-  json?: boolean;
-}
 
 const ID = '0199c0de-0000-7000-8000-000000000001';
 
@@ -51,7 +47,7 @@ function addCreate(app: Command): void {
       'URL that is asked with ?uid= before an installation whether the setup is complete',
     )
     .option('--description <text>', 'what it is for')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText(
       'after',
       '\nExample: earshot app create ada "Tea counter" --webhook-url https://tea.example.org/hook --triggers memory_created',
@@ -78,7 +74,7 @@ function addList(app: Command): void {
   app
     .command('list [user]')
     .description('list the apps of everyone, or of one account, newest first')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot app list ada')
     .action(async (user: string | undefined, { json }: Output, command: Command) => {
       const apps = await perform(await settingsOf(command), 'app.list', { user });
@@ -95,7 +91,7 @@ function addShow(app: Command): void {
   app
     .command('show <app>')
     .description('show an app, named by id or name: its permissions, secrets and the state of its webhooks')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot app show "Tea counter"')
     .action(async (given: string, { json }: Output, command: Command) => {
       const answer = await perform(await settingsOf(command), 'app.show', { app: given });
@@ -120,7 +116,7 @@ function addKeys(app: Command): void {
     .description('list the secrets of an app, newest first; create or revoke one')
     .option('--new', 'create one and print it; it is shown only once')
     .option('--revoke <id>', 'revoke one, at once and for good')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText(
       'after',
       `\nExample: earshot app keys "Tea counter" --new\n         earshot app keys "Tea counter" --revoke ${ID}`,
@@ -152,7 +148,7 @@ function addRotate(app: Command): void {
     .description(
       'replace the signing secret of an app and print the new one; the old one also signs for 24 hours',
     )
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot app rotate "Tea counter"')
     .action(async (given: string, { json }: Output, command: Command) => {
       const answer = await perform(await settingsOf(command), 'app.rotate', { app: given });
@@ -164,7 +160,7 @@ function addDelete(app: Command): void {
   app
     .command('delete <app>')
     .description('delete an app with its secrets and installations')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', `\nExample: earshot app delete ${ID}`)
     .action(async (given: string, { json }: Output, command: Command) => {
       const answer = await perform(await settingsOf(command), 'app.delete', { app: given });
@@ -180,7 +176,7 @@ function addInstall(app: Command): void {
     )
     .option('--scopes <list>', 'grant only these of the requested data, comma-separated', byCommas)
     .option('--actions <list>', 'grant only these of the requested actions, comma-separated', byCommas)
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot app install ada "Tea counter" --scopes user_name')
     .action(async (user: string, given: string, options: InstallOptions, command: Command) => {
       const { json, scopes, actions } = options;
@@ -208,7 +204,7 @@ function addUninstall(app: Command): void {
   app
     .command('uninstall <user> <app>')
     .description('uninstall an app for an account: it receives no more events and loses its permissions')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot app uninstall ada "Tea counter"')
     .action(async (user: string, given: string, { json }: Output, command: Command) => {
       const answer = await perform(await settingsOf(command), 'app.uninstall', { user, app: given });

@@ -9,12 +9,8 @@ import { listBackups } from '../backup/names.ts';
 import { addressOf, isPlace, listPlace, placeAt } from '../backup/places.ts';
 import { callControl, controlPath } from '../control/control.ts';
 import { AppError } from '../runtime/errors.ts';
-import { print, settingsOf } from './in-process.ts';
+import { JSON_OPTION, type Output, print, settingsOf } from './in-process.ts';
 import { table } from './table.ts';
-
-interface Output {
-  json?: boolean;
-}
 
 const POLL_MS = 250;
 
@@ -27,7 +23,7 @@ export function addBackup(program: Command): void {
       '--to <place>',
       'target: a directory (default: the one in the configuration), s3://bucket/prefix, or command:',
     )
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText(
       'after',
       `
@@ -54,7 +50,7 @@ function addList(backup: Command): void {
     .command('list')
     .description('list the backups, newest first')
     .option('--from <place>', 'where to look: s3://bucket/prefix, or command: (default: the directory)')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot backup list')
     .action(async ({ from }: { from?: string }, command: Command) => {
       const { json } = command.optsWithGlobals<Output>(); // the parent command `backup` has the same option, and receives it
@@ -94,7 +90,7 @@ function addKey(backup: Command): void {
   backup
     .command('key')
     .description('generate a key pair for encrypted backups and print it; nothing is stored')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot backup key')
     .action(async (_options: Output, command: Command) => {
       const { json } = command.optsWithGlobals<Output>();

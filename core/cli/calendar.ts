@@ -4,12 +4,8 @@ import type { Result } from '../control/commands.ts';
 import { callControl, controlPath } from '../control/control.ts';
 import { AppError } from '../runtime/errors.ts';
 import { addressOf, placeOf } from './address-fields.ts';
-import { perform, print, settingsOf } from './in-process.ts';
+import { JSON_OPTION, type Output, perform, print, settingsOf } from './in-process.ts';
 import { readSecret } from './secret-input.ts';
-
-interface Output {
-  json?: boolean;
-}
 
 /** Time that a running server is given to bring a calendar up to date. */
 const SYNC_MS = 20_000;
@@ -35,7 +31,7 @@ function addLink(calendar: Command): void {
   calendar
     .command('link <user>')
     .description('create the secret link of an account; an earlier link is revoked')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot calendar link ada')
     .action(async (user: string, { json }: Output, command: Command) => {
       const made = await perform(await settingsOf(command), 'calendar.link', { user });
@@ -53,7 +49,7 @@ function addUnlink(calendar: Command): void {
   calendar
     .command('unlink <user>')
     .description('revoke the secret link of an account')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot calendar unlink ada')
     .action(async (user: string, { json }: Output, command: Command) => {
       await perform(await settingsOf(command), 'calendar.unlink', { user });
@@ -67,7 +63,7 @@ function addConnect(calendar: Command): void {
     .description('connect a calendar that tasks and events are written to; each field as name=text')
     .option('--service <plugin>', 'plugin that speaks its protocol', 'caldav')
     .option('--secret <field>', 'field that is typed hidden, or piped in')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText(
       'after',
       '\nExample: earshot calendar connect ada url=https://cloud.example.com/remote.php/dav username=ada calendar=Earshot --secret password',
@@ -94,7 +90,7 @@ function addStatus(calendar: Command): void {
   calendar
     .command('status <user>')
     .description('show the connected calendar of an account, and when it was last synchronised')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot calendar status ada')
     .action(async (user: string, { json }: Output, command: Command) => {
       const account = await perform(await settingsOf(command), 'calendar.account', { user });
@@ -123,7 +119,7 @@ function addSync(calendar: Command): void {
   calendar
     .command('sync <user>')
     .description('synchronise the calendar of an account now; needs a running server')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot calendar sync ada')
     .action(async (user: string, { json }: Output, command: Command) => {
       const { config } = await settingsOf(command);
@@ -160,7 +156,7 @@ function addDisconnect(calendar: Command): void {
   calendar
     .command('disconnect <user>')
     .description('disconnect the calendar of an account; its entries stay there')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot calendar disconnect ada')
     .action(async (user: string, { json }: Output, command: Command) => {
       await perform(await settingsOf(command), 'calendar.disconnect', { user });

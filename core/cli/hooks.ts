@@ -1,11 +1,7 @@
 import type { Command } from 'commander';
 import type { Result } from '../control/commands.ts';
-import { perform, print, settingsOf } from './in-process.ts';
+import { JSON_OPTION, type Output, perform, print, settingsOf } from './in-process.ts';
 import { table } from './table.ts';
-
-interface Output {
-  json?: boolean;
-}
 
 type Shown = Result<'hook.list'>[number];
 
@@ -27,7 +23,7 @@ function addList(hook: Command): void {
   hook
     .command('list <user>')
     .description('list the webhooks of an account and its apps with their state, oldest first')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot hook list ada')
     .action(async (user: string, { json }: Output, command: Command) => {
       const hooks = await perform(await settingsOf(command), 'hook.list', { user });
@@ -71,7 +67,7 @@ function addSet(hook: Command): void {
       '--label <label>',
       'label of an additional address of this type; without it, the default address is set',
     )
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText(
       'after',
       '\nExample: earshot hook set ada memory_created https://n8n.example.org/in --label n8n',
@@ -94,7 +90,7 @@ function addTest(hook: Command): void {
   hook
     .command('test <user> <webhook>')
     .description('send a sample event to a webhook, named by id, label or type, and show the response')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot hook test ada memory_created')
     .action(async (user: string, webhook: string, { json }: Output, command: Command) => {
       const tested = await perform(await settingsOf(command), 'hook.test', { user, webhook });
@@ -113,7 +109,7 @@ function addSwitch(hook: Command, verb: 'enable' | 'disable', description: strin
   hook
     .command(`${verb} <user> <webhook>`)
     .description(`${description}; named by id, label or type`)
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', `\nExample: earshot hook ${verb} ada memory_created`)
     .action(async (user: string, webhook: string, { json }: Output, command: Command) => {
       const enabled = verb === 'enable';
@@ -127,7 +123,7 @@ function addRemove(hook: Command): void {
   hook
     .command('remove <user> <webhook>')
     .description('remove a webhook, named by id, label or type; pending deliveries are not sent')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot hook remove ada n8n')
     .action(async (user: string, webhook: string, { json }: Output, command: Command) => {
       const answer = await perform(await settingsOf(command), 'hook.remove', { user, webhook });

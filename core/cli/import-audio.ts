@@ -7,7 +7,7 @@ import type { Args, Result } from '../control/commands.ts';
 import { callControl, controlPath } from '../control/control.ts';
 import { AppError } from '../runtime/errors.ts';
 import { onOneLine } from '../runtime/terminal.ts';
-import { print, settingsOf, withCommands } from './in-process.ts';
+import { JSON_OPTION, print, settingsOf, withCommands } from './in-process.ts';
 import { table } from './table.ts';
 
 interface Options {
@@ -35,7 +35,7 @@ export function addImportAudio(program: Command): void {
     .option('--source <source>', 'where the conversations come from, such as phone')
     .option('--silence <seconds>', 'length of a pause that begins another conversation (default: 120)')
     .option('--detach', 'do not wait for the transcription')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText(
       'after',
       `

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { asCalled } from '../../config/called-as.ts';
 import { environment, type LoadedConfig, loadConfig } from '../../config/load.ts';
 import type { Args, CommandName, Commands, Result } from '../control/commands.ts';
@@ -77,6 +77,13 @@ export async function withCommands<T>(
     await app.stop();
   }
 }
+
+/** Options of commands that print a result. */
+export interface Output {
+  json?: boolean;
+}
+
+export const JSON_OPTION = new Option('--json', 'answer as one JSON object');
 
 /** Prints a result: as one JSON object, or in words. */
 export function print(json: boolean | undefined, answer: unknown, words: string): void {

@@ -15,12 +15,8 @@ import {
 import { proposalFor, tellProposal, thisMachine } from '../../config/setup/proposal.mjs';
 import { AppError } from '../runtime/errors.ts';
 import { type Catalogue, findModel, listModels, type ModelEntry, readCatalogue } from '../system/models.ts';
-import { print, settingsOf } from './in-process.ts';
+import { JSON_OPTION, type Output, print, settingsOf } from './in-process.ts';
 import { table } from './table.ts';
-
-interface Output {
-  json?: boolean;
-}
 
 /** `models list`, `models pull`, `models remove`: models for the recognisers of this machine. */
 export function addModels(program: Command): void {
@@ -37,7 +33,7 @@ function addList(models: Command): void {
   models
     .command('list', { isDefault: true })
     .description('list available and installed models')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot models list')
     .action(async ({ json }: Output, command: Command) => {
       const { dataDir } = (await settingsOf(command, { orHere: true })).config;
@@ -52,7 +48,7 @@ function addPull(models: Command): void {
     .command('pull <name>')
     .description('download a model; an interrupted download is resumed')
     .option('--into <dir>', 'target directory (default: in the data directory)')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot models pull whisper-base')
     .action(async (name: string, { into, json }: Output & { into?: string }, command: Command) => {
       const loaded = await settingsOf(command, { orHere: true });
@@ -69,7 +65,7 @@ function addRemove(models: Command): void {
   models
     .command('remove <name>')
     .description('delete a model from the data directory')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot models remove whisper-base')
     .action(async (name: string, { json }: Output, command: Command) => {
       const { dataDir } = (await settingsOf(command, { orHere: true })).config;

@@ -4,7 +4,7 @@ import { controlPath, isServed } from '../control/control.ts';
 import type { Moved, MoveProgress } from '../control/move.ts';
 import { AppError } from '../runtime/errors.ts';
 import { carryOver, type DataFiles, planFiles } from './data-files.ts';
-import { print, settingsOf } from './in-process.ts';
+import { JSON_OPTION, print, settingsOf } from './in-process.ts';
 
 interface Options {
   to: string;
@@ -17,7 +17,7 @@ export function addMove(program: Command): void {
     .command('move')
     .description('copy all data to the empty database of another configuration, and verify every row')
     .requiredOption('--to <file>', 'the other configuration')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText(
       'after',
       `

@@ -1,13 +1,9 @@
 import type { Command } from 'commander';
 import type { Result } from '../control/commands.ts';
 import { addressOf, placeOf } from './address-fields.ts';
-import { perform, print, settingsOf } from './in-process.ts';
+import { JSON_OPTION, type Output, perform, print, settingsOf } from './in-process.ts';
 import { readSecret } from './secret-input.ts';
 import { table } from './table.ts';
-
-interface Output {
-  json?: boolean;
-}
 
 /**
  * `notify channels`, `add`, `list`, `test`, `enable`, `disable` and `remove`: addresses for an account's
@@ -31,7 +27,7 @@ function addChannels(notify: Command): void {
   notify
     .command('channels')
     .description('list the channels and the fields of their addresses')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot notify channels')
     .action(async ({ json }: Output, command: Command) => {
       const channels = await perform(await settingsOf(command), 'notify.channels', {});
@@ -57,7 +53,7 @@ function addAdd(notify: Command): void {
     .description('add an address for the notifications of an account; each field as name=text, or name:=JSON')
     .option('--label <label>', 'label in lists')
     .option('--secret <field>', 'field that is typed hidden, or piped in')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot notify add ada ntfy topic=ada-8k2 --secret token')
     .action(
       async (user: string, channel: string, fields: string[], options: AddOptions, command: Command) => {
@@ -79,7 +75,7 @@ function addList(notify: Command): void {
   notify
     .command('list <user>')
     .description('list the notification addresses of an account, oldest first')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot notify list ada')
     .action(async (user: string, { json }: Output, command: Command) => {
       const addresses = await perform(await settingsOf(command), 'notify.list', { user });
@@ -97,7 +93,7 @@ function addTest(notify: Command): void {
   notify
     .command('test <user> <id>')
     .description('send a test notification to an address')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot notify test ada 0190c9f2-1111-7000-8000-000000000001')
     .action(async (user: string, id: string, { json }: Output, command: Command) => {
       const { error } = await perform(await settingsOf(command), 'notify.test', { user, id });
@@ -110,7 +106,7 @@ function addSwitch(notify: Command, verb: 'enable' | 'disable', description: str
   notify
     .command(`${verb} <user> <id>`)
     .description(description)
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', `\nExample: earshot notify ${verb} ada 0190c9f2-1111-7000-8000-000000000001`)
     .action(async (user: string, id: string, { json }: Output, command: Command) => {
       const enabled = verb === 'enable';
@@ -123,7 +119,7 @@ function addRemove(notify: Command): void {
   notify
     .command('remove <user> <id>')
     .description('remove a notification address')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot notify remove ada 0190c9f2-1111-7000-8000-000000000001')
     .action(async (user: string, id: string, { json }: Output, command: Command) => {
       const answer = await perform(await settingsOf(command), 'notify.remove', { user, id });

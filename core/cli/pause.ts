@@ -1,11 +1,7 @@
 import type { Command } from 'commander';
 import type { Result } from '../control/commands.ts';
 import { AppError } from '../runtime/errors.ts';
-import { perform, print, settingsOf } from './in-process.ts';
-
-interface Output {
-  json?: boolean;
-}
+import { JSON_OPTION, type Output, perform, print, settingsOf } from './in-process.ts';
 
 type Shown = Result<'listening.show'>;
 
@@ -21,7 +17,7 @@ export function addPauseCommands(program: Command): void {
       '--for <time>',
       'duration in minutes, hours or days, such as 30m, 1h or 2d (default: until resumed)',
     )
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot pause ada --for 1h')
     .action(async (user: string, { for: time, json }: Output & { for?: string }, command: Command) => {
       const minutes = time === undefined ? null : minutesOf(time);
@@ -31,7 +27,7 @@ export function addPauseCommands(program: Command): void {
   program
     .command('resume <user>')
     .description('listen again after a pause')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot resume ada')
     .action(async (user: string, { json }: Output, command: Command) => {
       const answer = await perform(await settingsOf(command), 'listening.resume', { user });
@@ -41,7 +37,7 @@ export function addPauseCommands(program: Command): void {
     .command('listening <user>')
     .description('show whether a user is listened to, and change the weekly pauses')
     .option('--schedule <pauses...>', `replace the weekly pauses, each ${HOW}; none removes all`)
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot listening ada --schedule "mon-fri 22:00-07:00"')
     .action(async (user: string, { schedule, json }: Output & { schedule?: string[] }, command: Command) => {
       const loaded = await settingsOf(command);

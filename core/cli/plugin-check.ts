@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { Finding, Verdict } from '../../plugins/kit/suites/report.ts';
 import { AppError } from '../runtime/errors.ts';
 import { forTerminal } from '../runtime/terminal.ts';
+import { JSON_OPTION } from './in-process.ts';
 
 interface CheckOptions {
   options?: string;
@@ -33,7 +34,7 @@ export function addPluginCheck(plugin: Command): void {
     )
     .option('--text <text>', 'the words spoken in it', add, [])
     .option('--limit <s>', 'time limit in seconds', seconds, 300)
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot plugin check ./acme-stt.mjs --options acme.yaml')
     .action(async (path: string, options: CheckOptions) => {
       const findings = await check(path, options);

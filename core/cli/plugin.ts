@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { retryPlugin } from '../plugin-host/starts.ts';
 import { AppError } from '../runtime/errors.ts';
-import { print, settingsOf } from './in-process.ts';
+import { JSON_OPTION, type Output, print, settingsOf } from './in-process.ts';
 import { addPluginCheck } from './plugin-check.ts';
 
 /** `plugin check` and `plugin retry`. */
@@ -14,9 +14,9 @@ export function addPlugin(program: Command): void {
   plugin
     .command('retry <name>')
     .description('load a plugin again that was left out because the last three starts failed with it')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot plugin retry acme')
-    .action(async (name: string, { json }: { json?: boolean }, command: Command) => {
+    .action(async (name: string, { json }: Output, command: Command) => {
       const { dataDir } = (await settingsOf(command)).config;
       if (!retryPlugin(dataDir, name))
         throw new AppError(

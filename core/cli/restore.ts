@@ -8,7 +8,7 @@ import { isPlace } from '../backup/places.ts';
 import { finishRestore, inspectBackup, type Restored, restoreBackup } from '../backup/restore.ts';
 import { controlPath, isServed } from '../control/control.ts';
 import { AppError } from '../runtime/errors.ts';
-import { print, settingsOf } from './in-process.ts';
+import { JSON_OPTION, print, settingsOf } from './in-process.ts';
 
 interface Options {
   dryRun?: boolean;
@@ -29,7 +29,7 @@ export function addRestore(program: Command): void {
     .option('--dry-run', 'check the whole backup, show its contents, and change nothing')
     .option('--replace', 'move existing data to a directory beside it first')
     .option('--identity <file>', 'the file with the private key of an encrypted backup')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText(
       'after',
       `

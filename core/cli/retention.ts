@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { perform, print, settingsOf } from './in-process.ts';
+import { JSON_OPTION, perform, print, settingsOf } from './in-process.ts';
 
 interface Options {
   set?: string[];
@@ -19,7 +19,7 @@ export function addRetention(program: Command): void {
     )
     .option('--starred-too', 'with --set: delete starred conversations as well')
     .option('--dry-run', 'only show what these rules, or the stored ones, would delete now')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText(
       'after',
       '\nExample: earshot retention ada --set conversations=365 conversations/Family=keep',

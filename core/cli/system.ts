@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander';
 import type { Lockable } from '../contract/model.ts';
 import { LOCKABLE } from '../control/account-commands.ts';
-import { perform, print, settingsOf } from './in-process.ts';
+import { JSON_OPTION, type Output, perform, print, settingsOf } from './in-process.ts';
 
 /** `system`: an operator's commands for the whole server. */
 export function addSystem(program: Command): void {
@@ -15,15 +15,11 @@ export function addSystem(program: Command): void {
   addLock(system, 'unlock', 'show a locked memory, conversation or action item again, and allow changes');
 }
 
-interface Output {
-  json?: boolean;
-}
-
 function addRotateKeys(system: Command): void {
   system
     .command('rotate-keys')
     .description('sign new ID tokens with a new key; existing tokens stay valid until they expire')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot system rotate-keys')
     .action(async ({ json }: Output, command: Command) => {
       const answer = await perform(await settingsOf(command), 'system.rotateKeys', {});
@@ -37,7 +33,7 @@ function addMemoryAccess(system: Command): void {
     .addArgument(new Argument('<user>', 'an account'))
     .addArgument(new Argument('<state>', 'whether programs may read its memories').choices(['on', 'off']))
     .description('allow or forbid programs to read the memories of an account')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot system memory-access ada off')
     .action(async (user: string, state: string, { json }: Output, command: Command) => {
       const isOpen = state === 'on';
@@ -52,7 +48,7 @@ function addLock(system: Command, verb: 'lock' | 'unlock', description: string):
     .addArgument(new Argument('<kind>', 'what it is').choices(LOCKABLE))
     .argument('<id>', 'its id')
     .description(description)
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', `\nExample: earshot system ${verb} memory 0199c0de-0000-7000-8000-000000000001`)
     .action(async (kind: Lockable, id: string, { json }: Output, command: Command) => {
       const locked = verb === 'lock';

@@ -9,12 +9,8 @@ import { AppError } from '../runtime/errors.ts';
 import { onOneLine } from '../runtime/terminal.ts';
 import { size } from './backup.ts';
 import { downloadExport } from './export-download.ts';
-import { perform, print, settingsOf, withCommands } from './in-process.ts';
+import { JSON_OPTION, type Output, perform, print, settingsOf, withCommands } from './in-process.ts';
 import { table } from './table.ts';
-
-interface Output {
-  json?: boolean;
-}
 
 const POLL_MS = 250;
 
@@ -37,7 +33,7 @@ function addExport(program: Command): void {
     .option('--to <file>', 'the file (default: earshot-USER.zip here)')
     .option('--url <address>', 'a server elsewhere; run it again to resume a download that was interrupted')
     .option('--token-file <file>', 'with --url: file with an ID token of the account')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText(
       'after',
       `
@@ -75,7 +71,7 @@ function addImport(program: Command): void {
     .option('--key-file <file>', 'file with the API key of the address')
     .option('--undo <id>', 'undo an import from another product')
     .option('--list', 'list the imports from other products')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText(
       'after',
       `

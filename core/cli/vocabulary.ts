@@ -1,9 +1,5 @@
 import type { Command } from 'commander';
-import { perform, print, settingsOf } from './in-process.ts';
-
-interface Output {
-  json?: boolean;
-}
+import { JSON_OPTION, type Output, perform, print, settingsOf } from './in-process.ts';
 
 /** `vocabulary`: words that recognisers should expect, in addition to names of people. */
 export function addVocabularyCommands(program: Command): void {
@@ -14,7 +10,7 @@ export function addVocabularyCommands(program: Command): void {
   vocabulary
     .command('list <user>')
     .description('list the words, one per line')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot vocabulary list ada')
     .action(async (user: string, { json }: Output, command: Command) => {
       const answer = await perform(await settingsOf(command), 'vocabulary.list', { user });
@@ -29,7 +25,7 @@ function addChange(vocabulary: Command, verb: 'add' | 'remove', description: str
   vocabulary
     .command(`${verb} <user> <words...>`)
     .description(`${description}; put a term of several words in quotation marks`)
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', `\nExample: earshot vocabulary ${verb} ada "Dr. Okonkwo"`)
     .action(async (user: string, words: string[], { json }: Output, command: Command) => {
       const answer = await perform(await settingsOf(command), `vocabulary.${verb}`, { user, words });

@@ -4,12 +4,8 @@ import type { Command } from 'commander';
 import { callControl, controlPath } from '../control/control.ts';
 import { AppError } from '../runtime/errors.ts';
 import { onOneLine } from '../runtime/terminal.ts';
-import { perform, print, settingsOf } from './in-process.ts';
+import { JSON_OPTION, type Output, perform, print, settingsOf } from './in-process.ts';
 import { table } from './table.ts';
-
-interface Output {
-  json?: boolean;
-}
 
 /** `voice`: the account owner's voice profile, by which `is_user` is decided. */
 export function addVoiceCommands(program: Command): void {
@@ -20,7 +16,7 @@ export function addVoiceCommands(program: Command): void {
   voice
     .command('show <user>')
     .description('show the state of the voice profile')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot voice show ada')
     .action(async (user: string, { json }: Output, command: Command) => {
       const answer = await perform(await settingsOf(command), 'voice.show', { user });
@@ -36,7 +32,7 @@ export function addVoiceCommands(program: Command): void {
     .description(
       'add recordings of the voice: at least 8 s of speech by that person alone, in any audio format',
     )
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot voice record ada me.wav')
     .action(async (user: string, files: string[], { json }: Output, command: Command) => {
       const paths = files.map(file => resolve(file));
@@ -51,7 +47,7 @@ export function addVoiceCommands(program: Command): void {
   voice
     .command('remove <user>')
     .description('delete everything known about the voice, also from conversations')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot voice remove ada')
     .action(async (user: string, { json }: Output, command: Command) => {
       const answer = await perform(await settingsOf(command), 'voice.remove', { user });

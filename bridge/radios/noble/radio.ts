@@ -224,7 +224,7 @@ export function createNobleRadio({
     connecting = mine;
     try {
       await scanner.update(); // many adapters cannot scan and connect at once
-      // A library that was replaced meanwhile would still reach the adapter, and connect the device for nobody.
+      // A library that was replaced meanwhile would still reach the adapter, and connect the device without any use.
       if (adapter !== through) throw new LinkLostError(`connecting: ${await lost.promise}`);
       await guard('connecting', request(through, peripheral, signal), {
         limitMs: limits.connectMs,

@@ -13,9 +13,9 @@ export interface Scanner {
   /** Until aborted, or until `end`. */
   scan(signal: AbortSignal): AsyncIterable<Advertisement>;
   onSighting(peripheral: Peripheral): void;
-  /** A device in sight. */
+  /** A device in range. */
   find(id: string): Peripheral | undefined;
-  /** Ids of the devices in sight. */
+  /** Ids of the devices in range. */
   ids(): Iterable<string>;
   /** Starts or stops scanning to match the present state. */
   update(): Promise<void>;
@@ -49,7 +49,7 @@ export interface ScannerHost {
 
 const MAX_REFUSALS = 3;
 const MAX_RETRY_MS = 30_000;
-/** Devices in sight that can be connected to; the one seen longest ago goes first. */
+/** Devices in range that can be connected to; the one seen longest ago is dropped first. */
 const MAX_SIGHTED = 256;
 
 export function createScanner(

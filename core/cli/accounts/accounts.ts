@@ -1,13 +1,9 @@
 import { Argument, type Command } from 'commander';
 import { shellWord } from '../../runtime/terminal.ts';
-import { perform, print, settingsOf } from '../in-process.ts';
+import { JSON_OPTION, type Output, perform, print, settingsOf } from '../in-process.ts';
 import { readSecret } from '../secret-input.ts';
 import { table } from '../table.ts';
 import { addAccountEnds } from './ends.ts';
-
-interface Output {
-  json?: boolean;
-}
 
 /** `user`, `token`, `key`: accounts and their credentials. */
 export function addAccountCommands(program: Command): void {
@@ -29,7 +25,7 @@ function addUserAdd(user: Command): void {
   user
     .command('add <name>')
     .description('add an account')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot user add ada')
     .action(async (name: string, { json }: Output, command: Command) => {
       const added = await perform(await settingsOf(command), 'user.add', { name });
@@ -45,7 +41,7 @@ function addUserList(user: Command): void {
   user
     .command('list')
     .description('list the accounts, oldest first')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot user list --json')
     .action(async ({ json }: Output, command: Command) => {
       const users = await perform(await settingsOf(command), 'user.list', {});
@@ -62,7 +58,7 @@ function addUserPassword(user: Command): void {
     .command('password <name>')
     .description('set the password of an account, typed hidden or piped in; its sessions end')
     .option('--remove', 'remove the password; then only "earshot token" gives access')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText(
       'after',
       '\nExample: earshot user password ada\n         earshot user password ada < secret.txt',
@@ -79,7 +75,7 @@ function addUserRename(user: Command): void {
   user
     .command('rename <name> <new>')
     .description('rename an account; the new name is also used to sign in')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot user rename ada grace')
     .action(async (name: string, wanted: string, { json }: Output, command: Command) => {
       const answer = await perform(await settingsOf(command), 'user.rename', { user: name, name: wanted });
@@ -93,7 +89,7 @@ function addUserRole(user: Command): void {
     .argument('<name>', 'an account')
     .addArgument(new Argument('<role>', 'what it may do').choices(['owner', 'operator']))
     .description('set the role of an account: an operator manages all accounts, an owner only their own')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot user role ada operator')
     .action(async (name: string, role: 'owner' | 'operator', { json }: Output, command: Command) => {
       const answer = await perform(await settingsOf(command), 'user.role', { user: name, role });
@@ -105,7 +101,7 @@ function addToken(program: Command): void {
   program
     .command('token <user>')
     .description('issue an ID token, which has all permissions of the account, and print it')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot token ada')
     .action(async (user: string, { json }: Output, command: Command) => {
       const answer = await perform(await settingsOf(command), 'token', { user });
@@ -134,7 +130,7 @@ function addKeyCreate(key: Command): void {
       byCommas,
     )
     .option('--name <name>', 'name shown in lists of keys')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot key create ada --scopes listen --name pendant')
     .action(async (user: string, options: KeyOptions, command: Command) => {
       const { json, scopes, name } = options;
@@ -151,7 +147,7 @@ function addKeyList(key: Command): void {
   key
     .command('list <user>')
     .description('list the API keys of an account, newest first')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot key list ada')
     .action(async (user: string, { json }: Output, command: Command) => {
       const keys = await perform(await settingsOf(command), 'key.list', { user });
@@ -170,7 +166,7 @@ function addKeyRotate(key: Command): void {
     .description(
       'replace an API key, named by id or name, and print the new one; the old one is refused at once',
     )
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot key rotate ada 0190c9f2-1111-7000-8000-000000000001')
     .action(async (user: string, id: string, { json }: Output, command: Command) => {
       const answer = await perform(await settingsOf(command), 'key.rotate', { user, id });
@@ -182,7 +178,7 @@ function addKeyRevoke(key: Command): void {
   key
     .command('revoke <user> <key>')
     .description('revoke an API key, named by id or name')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot key revoke ada pendant')
     .action(async (user: string, id: string, { json }: Output, command: Command) => {
       const answer = await perform(await settingsOf(command), 'key.revoke', { user, id });

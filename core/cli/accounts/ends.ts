@@ -1,11 +1,7 @@
 import type { Command } from 'commander';
 import type { Result } from '../../control/commands.ts';
 import { AppError } from '../../runtime/errors.ts';
-import { perform, print, settingsOf } from '../in-process.ts';
-
-interface Output {
-  json?: boolean;
-}
+import { JSON_OPTION, type Output, perform, print, settingsOf } from '../in-process.ts';
 
 /** `user sign-out`, `lost`, `disable`, `enable` and `remove`: commands that end an account or its credentials. */
 export function addAccountEnds(user: Command): void {
@@ -20,7 +16,7 @@ function addSignOut(user: Command): void {
   user
     .command('sign-out <name>')
     .description('revoke all ID tokens of an account, and list credentials that still work')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot user sign-out ada')
     .action(async (name: string, { json }: Output, command: Command) => {
       const answer = await perform(await settingsOf(command), 'user.signOut', { user: name });
@@ -35,7 +31,7 @@ function addLost(user: Command): void {
     .description(
       'revoke ID tokens and API keys, and end web push and live connections of an account, after a device was lost or stolen',
     )
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot user lost ada')
     .action(async (name: string, { json }: Output, command: Command) => {
       const answer = await perform(await settingsOf(command), 'user.lost', { user: name });
@@ -82,7 +78,7 @@ function addDisable(user: Command): void {
   user
     .command('disable <name>')
     .description('disable an account: all its credentials are refused until it is enabled; its data stays')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot user disable ada')
     .action(async (name: string, { json }: Output, command: Command) => {
       const answer = await perform(await settingsOf(command), 'user.disable', { user: name });
@@ -99,7 +95,7 @@ function addEnable(user: Command): void {
   user
     .command('enable <name>')
     .description('enable a disabled account, with its earlier credentials')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot user enable ada')
     .action(async (name: string, { json }: Output, command: Command) => {
       const answer = await perform(await settingsOf(command), 'user.enable', { user: name });
@@ -112,7 +108,7 @@ function addRemove(user: Command): void {
     .command('remove <name>')
     .description('delete an account with everything that it owns, for good; backups keep it')
     .option('--yes', 'required, because this cannot be undone')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot user remove ada --yes')
     .action(async (name: string, { json, yes }: Output & { yes?: boolean }, command: Command) => {
       const settings = await settingsOf(command);

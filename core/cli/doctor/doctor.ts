@@ -3,7 +3,7 @@ import { asCalled } from '../../../config/called-as.ts';
 import { ConfigError, environment, type LoadedConfig } from '../../../config/load.ts';
 import { AppError } from '../../runtime/errors.ts';
 import { onOneLine } from '../../runtime/terminal.ts';
-import { settingsOf } from '../in-process.ts';
+import { JSON_OPTION, settingsOf } from '../in-process.ts';
 import { writeBundle } from './bundle.ts';
 import { type DoctorMessage, type Finding, findingsOf } from './finding.ts';
 import { paperFor, render, summary } from './report.ts';
@@ -16,7 +16,7 @@ export function addDoctor(program: Command): void {
   program
     .command('doctor')
     .description('check the whole installation and suggest fixes; changes no data')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .option(
       '--bundle <file>',
       'also write a file for a bug report: findings and configuration, without secrets',

@@ -9,7 +9,7 @@ import { Argument, type Command } from 'commander';
 import { environment } from '../../../config/load.ts';
 import { AppError } from '../../runtime/errors.ts';
 import { SERVICE_DIRECTORY } from '../data-directory.ts';
-import { print, settingsHere } from '../in-process.ts';
+import { JSON_OPTION, print, settingsHere } from '../in-process.ts';
 import { MARK, type ServiceName, UNIT_NAMES, type UnitOptions, unitOf } from './unit.ts';
 
 const run = promisify(execFile);
@@ -57,7 +57,7 @@ function addInstall(service: Command): void {
     .option('--key-file <file>', 'bridge: file with the API key for that server')
     .option('--print', 'print the unit and change nothing')
     .option('--no-start', 'enable it, but do not start it now')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText(
       'after',
       `
@@ -94,7 +94,7 @@ function addUninstall(service: Command): void {
     .addArgument(which())
     .description('stop the service and remove its unit; the data stays')
     .option('--user', 'the service of your own account')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot service uninstall')
     .action(async (name: ServiceName, { user = false, json }: Options) => {
       const file = fileOf(name, user);
@@ -116,7 +116,7 @@ function addStatus(service: Command): void {
     .addArgument(which())
     .description('show whether the service is installed and running')
     .option('--user', 'the service of your own account')
-    .option('--json', 'answer as one JSON object')
+    .addOption(JSON_OPTION)
     .addHelpText('after', '\nExample: earshot service status')
     .action(async (name: ServiceName, { user = false, json }: Options) => {
       const file = fileOf(name, user);

@@ -1,6 +1,6 @@
 /** A thread that answers, ends, fails or hangs, as the query demands. */
 import { parentPort } from 'node:worker_threads';
-import type { Asked } from '../../../plugins/storage/sql/sqlite-thread.ts';
+import type { Asked } from '../../../../plugins/storage/sql/sqlite-thread.ts';
 
 parentPort?.on('message', (asked: Asked | 'close') => {
   if (asked === 'close') return parentPort?.close();

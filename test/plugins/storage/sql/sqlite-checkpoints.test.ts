@@ -3,8 +3,8 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { createCheckpoints } from '../../../plugins/storage/sql/sqlite-checkpoints.ts';
-import { storageContext } from '../../helpers/storage.ts';
+import { createCheckpoints } from '../../../../plugins/storage/sql/sqlite-checkpoints.ts';
+import { storageContext } from '../../../helpers/storage.ts';
 
 interface Connection {
   pragma(source: string): unknown;

@@ -1,8 +1,8 @@
 import test, { type ExecutionContext } from 'ava';
-import { memory, user } from '../../../plugins/kit/suites/storage/rows.ts';
-import { openSqlite } from '../../../plugins/storage/sql/sqlite.ts';
-import { createThread } from '../../../plugins/storage/sql/sqlite-thread.ts';
-import { storageContext, temporaryStorage } from '../../helpers/storage.ts';
+import { memory, user } from '../../../../plugins/kit/suites/storage/rows.ts';
+import { openSqlite } from '../../../../plugins/storage/sql/sqlite.ts';
+import { createThread } from '../../../../plugins/storage/sql/sqlite-thread.ts';
+import { storageContext, temporaryStorage } from '../../../helpers/storage.ts';
 
 const MOODY = new URL('flaky-thread-main.ts', import.meta.url);
 

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { hotwordsOf, readPieces } from '../../../plugins/kit/sherpa/hotwords.ts';
+import { hotwordsOf, readPieces } from '../../../../plugins/kit/sherpa/hotwords.ts';
 
 const PIECES = readPieces('<blk> 0\n<unk> 1\n▁ANN 2\n▁AN 3\nN 4\nA 5\n▁B 6\nOB 7\n▁ 8\n');
 

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { createCommits } from '../../../plugins/storage/sql/sqlite-commits.ts';
+import { createCommits } from '../../../../plugins/storage/sql/sqlite-commits.ts';
 
 const COMMIT_FAILED = new Error('the disk is full');
 const LATE = new Error('too late');

@@ -1,6 +1,6 @@
 import test from 'ava';
-import { createSyncs, UNSYNCED } from '../../../plugins/storage/sql/sqlite-syncs.ts';
-import { storageContext } from '../../helpers/storage.ts';
+import { createSyncs, UNSYNCED } from '../../../../plugins/storage/sql/sqlite-syncs.ts';
+import { storageContext } from '../../../helpers/storage.ts';
 
 /** A log on a disk whose syncs succeed or fail as told. `ran` records the steps in order. */
 function syncs() {
