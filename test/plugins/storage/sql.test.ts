@@ -15,6 +15,7 @@ import { type StorageSubject, storageChecks } from '../../../plugins/kit/suites/
 import sql from '../../../plugins/storage/sql/index.ts';
 import { MIGRATIONS, type Migration } from '../../../plugins/storage/sql/migrations.ts';
 import { Segments } from '../../../plugins/storage/sql/models.ts';
+import { putPassages } from '../../../plugins/storage/sql/passages.ts';
 import { openSqlite } from '../../../plugins/storage/sql/sqlite.ts';
 import { rewriteOnce } from '../../../plugins/storage/sql/sqlite-upkeep.ts';
 import { createStorage, type StorageContext } from '../../../plugins/storage/sql/storage.ts';
@@ -544,4 +545,24 @@ test('a text is normalised up to a limit, as thousands of combining marks take q
   const marks = '\u0327\u0301'.repeat(60_000);
   t.deepEqual(wordsOf(`cafe${marks} tail`), ['cafe']);
   t.deepEqual(wordsOf(`${'é '.repeat(2499)}en${'d'.repeat(9)}`).slice(2498), ['e', 'en']);
+});
+
+test('texts are divided into passages while these are written, not all of them before', async t => {
+  let read = 0;
+  const texts = Array<string>(400).fill('x'.repeat(20_000));
+  texts[Symbol.iterator] = function* () {
+    for (const text of this.values()) {
+      read += 1;
+      yield text;
+    }
+    return undefined;
+  };
+  const readAtWrites: number[] = [];
+  const write = async () => {
+    readAtWrites.push(read);
+    return { changes: 0 } as never;
+  };
+  await putPassages(write, { userId: 'anna', conversationId: 'c1', texts });
+  t.is(readAtWrites[1], 1); // the first one deletes what was there
+  t.is(readAtWrites.length, 1 + (400 * 20_000) / 500 / 25);
 });
