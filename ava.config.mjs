@@ -4,23 +4,38 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { offerPostgres } from './test/helpers/postgres-server.ts';
 
-/** Files that take long, the longest first: begun last, they would run alone while the other processor has nothing to do. */
+/**
+ * Files that take long, those that mostly wait first: begun last, they would run alone while the processors have nothing
+ * to do.
+ */
 const LONG = [
-  'test/packed.test.ts',
-  'test/plugins/page/dashboard-browser.test.ts',
-  'test/core/slow.test.ts',
-  'test/core/cli/plugin-check.test.ts',
-  'test/torture/torture.test.ts',
+  'test/bridge/radios/faults.test.ts',
   'test/core/control/move.test.ts',
-  'test/packed-bridge.test.ts',
+  'test/torture/days.test.ts',
+  'test/core/listen/recognition/service.test.ts',
+  'test/bridge/devices/wearables.test.ts',
+  'test/bridge/radios/joined.test.ts',
+  'test/plugins/page/dashboard-browser.test.ts',
+  'test/plugins/page/dashboard-broken.test.ts',
+  'test/core/cli/data-directory.test.ts',
+  'test/core/slow.test.ts',
+  'test/plugins/storage/lists.test.ts',
+  'test/torture/torture.test.ts',
+  'test/core/pipeline/killed.test.ts',
+  'test/core/cli/plugin-check.test.ts',
   'test/core/http/matrix.test.ts',
+  'test/plugins/stt/pocketsphinx.test.ts',
+  'test/packed.test.ts',
+  'test/core/domain/export/round-trip.test.ts',
+  'test/core/backup/interrupted.test.ts',
   'test/readme.test.ts',
   'test/core/http/fuzz.test.ts',
   'test/core/listen/channel/channels.test.ts',
+  'test/core/cli/demo/demo.test.ts',
+  'test/packed-bridge.test.ts',
   'test/core/domain/foreign/foreign-imports.test.ts',
   'test/core/stop.test.ts',
   'test/core/listen/slow-disk.test.ts',
-  'test/core/cli/data-directory.test.ts',
   'test/core/http/openapi.test.ts',
   'test/core/audio/codec-fuzz.test.ts',
   'test/codecs.test.ts',

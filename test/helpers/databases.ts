@@ -5,7 +5,7 @@ import type { ExecutionContext, TestFn } from 'ava';
 import type { Overrides } from '../../config/load.ts';
 import { openPostgres } from '../../plugins/storage/sql/postgres.ts';
 import type { openDomain } from './domain.ts';
-import { openPostgresStorage, postgresOptions, startPostgres, urlOf } from './postgres.ts';
+import { emptyDatabase, openPostgresStorage, postgresOptions, startPostgres, urlOf } from './postgres.ts';
 import { PATTERN, type Shared } from './postgres-server.ts';
 import { countingStt } from './services.ts';
 import { type OpenStorage, storageContext, temporaryStorage } from './storage.ts';
@@ -35,11 +35,29 @@ export async function openDatabases(test: TestFn): Promise<Database[]> {
   test.after.always('disconnect from Postgres', () => admin.close());
 
   let count = 0;
-  async function make(): Promise<OpenStorage> {
+  async function create(): Promise<string> {
     count += 1;
     const name = `${prefix}${count}`;
     await admin.writer.raw('create database ?? template ??', [name, PATTERN]);
-    return openPostgresStorage(urlOf(port, name));
+    return urlOf(port, name);
+  }
+
+  /** Databases that their tests have closed. */
+  const unused: string[] = [];
+  async function make(): Promise<OpenStorage> {
+    const used = unused.pop();
+    if (used) await emptyDatabase(used);
+    const url = used ?? (await create());
+    const { storage, close } = await openPostgresStorage(url);
+    let isOpen = true;
+    return {
+      storage,
+      async close() {
+        await close();
+        if (isOpen) unused.push(url);
+        isOpen = false;
+      },
+    };
   }
 
   /** One at a time: on a busy machine many simultaneous connections would time out. */

@@ -87,6 +87,25 @@ export function postgresOptions(changes: Partial<PostgresOptions> = {}): Postgre
   };
 }
 
+const EMPTY = `do $$
+declare each record;
+begin
+  set local session_replication_role = replica; -- in any order
+  for each in select tablename from pg_tables where schemaname = 'public' and tablename not like 'migrations%' loop
+    execute format('delete from %I', each.tablename);
+  end loop;
+end $$`;
+
+/** Removes all rows from a migrated database that nobody uses, for the next test: creating one writes 600 files. */
+export async function emptyDatabase(url: string): Promise<void> {
+  const { writer, close } = openPostgres(postgresOptions({ url }), storageContext());
+  try {
+    await writer.raw(EMPTY);
+  } finally {
+    await close();
+  }
+}
+
 /** Opens the storage of the database at this address without migrating it. */
 export async function openPostgresStorage(url: string): Promise<OpenStorage> {
   const context = storageContext();

@@ -214,7 +214,7 @@ test('A kill at any step of the pipeline leads to the same conversation, without
   t.log(`${steps} steps`);
   for (const [name, things] of Object.entries(expected))
     t.true(name === 'received' || (things as unknown[]).length > 0, `${name}: none`);
-  const every = isThorough ? 1 : Math.ceil(steps / amount(4, steps));
+  const every = isThorough ? 1 : Math.ceil(steps / amount(3, steps));
   for (let killAt = isThorough ? 1 : Math.ceil(every / 2); killAt <= steps; killAt += every) {
     const { outcome, wasKilled } = await run(t, killAt);
     t.true(wasKilled || killAt > steps * 0.9, `it was not killed at step ${killAt} of ${steps}`);

@@ -33,7 +33,7 @@ const PATHS = [
   ...['/settings', '/system', '/conversations/unknown'],
 ];
 /** Pages checked for accessibility on a phone too; the others have the same components. */
-const ON_PHONE = ['/', '/conversations', '/tasks', '/more', '/settings'];
+const ON_PHONE = ['/', '/more'];
 /** More than any page has places for the focus. */
 const MAX_PRESSES = 150;
 /** Generous, as a browser beside other work is slow. */

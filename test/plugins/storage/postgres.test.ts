@@ -23,6 +23,7 @@ import { MIGRATIONS, type Migration } from '../../../plugins/storage/sql/migrati
 import { openPostgres, type PostgresOptions } from '../../../plugins/storage/sql/postgres.ts';
 import { createStorage, type StorageContext } from '../../../plugins/storage/sql/storage.ts';
 import {
+  emptyDatabase,
   openPostgresStorage,
   PASSWORD,
   type PostgresServer,
@@ -85,8 +86,13 @@ function testsOn({ url, port }: PostgresServer, admin: Dialect): void {
     return createDatabase(`test${count}`, pattern);
   }
 
+  /** Migrated databases that their tests have closed. */
+  const unused: string[] = [];
+
   async function openSubject(): Promise<StorageSubject> {
-    const address = await database();
+    const used = unused.pop();
+    if (used) await emptyDatabase(used);
+    const address = used ?? (await database());
     const first = await openPostgresStorage(address);
     const others: (() => Promise<void>)[] = [];
     return {
@@ -99,6 +105,7 @@ function testsOn({ url, port }: PostgresServer, admin: Dialect): void {
       async close() {
         for (const closeOther of others) await closeOther();
         await first.close();
+        unused.push(address);
       },
     };
   }

@@ -3,10 +3,8 @@
  */
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { WebSocket } from 'ws';
-import type { Clock } from '../../../../core/contract/model.ts';
 import { growingUtterance, sttChecks, wordErrorRate } from '../../../../plugins/kit/suites/stt.ts';
 import { encodeEvent } from '../../../../plugins/kit/wyoming/events.ts';
 import customStt from '../../../../plugins/stt/custom-stt/index.ts';
@@ -15,15 +13,10 @@ import { earshot } from '../../../helpers/cli.ts';
 import { eventually } from '../../../helpers/eventually.ts';
 import { openRaw } from '../../../helpers/raw-socket.ts';
 import { recogniserDirectory, startRecogniser, TOKEN } from '../../../helpers/recogniser-process.ts';
-import { fixture, run } from '../../../plugins/stt/context.ts';
+import { fixture, run, unhurriedClock } from '../../../plugins/stt/context.ts';
 
 const never = new AbortController().signal;
 const FORMAT = { rate: 16_000, width: 2, channels: 1 };
-/** Gives plugins ten times their time limits: on a busy machine the recogniser's process is slow. */
-const UNHURRIED: Clock = {
-  now: Date.now,
-  sleep: (ms, signal) => sleep(10 * ms, undefined, signal ? { signal } : {}),
-};
 const MiB = 1024 * 1024;
 type Test = Pick<ExecutionContext, 'teardown'>;
 
@@ -68,7 +61,12 @@ test.serial(
       await t.throwsAsync(opening, { code: 'config_error', message: /refuses the key \(401\)/ });
       await stranger.stop();
     }
-    const { stt: provider, stop } = await run(customStt, { ...place, apiKey: TOKEN }, undefined, UNHURRIED);
+    const { stt: provider, stop } = await run(
+      customStt,
+      { ...place, apiKey: TOKEN },
+      undefined,
+      unhurriedClock,
+    );
     t.teardown(stop);
     const speech = [...(await sentences())];
     for (const check of sttChecks.filter(({ needsCrash }) => !needsCrash))
@@ -94,7 +92,7 @@ test.serial(
   'wyoming passes the recogniser suite against the command, which describes its languages',
   async t => {
     const { wyomingPort } = await startRecogniser(t);
-    const { stt: provider, stop } = await run(wyoming, { port: wyomingPort }, undefined, UNHURRIED);
+    const { stt: provider, stop } = await run(wyoming, { port: wyomingPort }, undefined, unhurriedClock);
     t.teardown(stop);
     t.deepEqual([provider.languages, provider.model], [['en'], 'en-us']);
     const speech = [...(await sentences())];
