@@ -7,11 +7,11 @@ import type { Log } from '../../runtime/log.ts';
 import type { Principal } from '../accounts/credentials.ts';
 import type { Notifications } from '../notifications/notifications.ts';
 import { wholeText } from '../search/whole-text.ts';
-import { timeOfDay, toldTime, wallTime } from '../wall-clock.ts';
+import { timeOfDay, wallTime } from '../wall-clock.ts';
 import { createAnswerText, shown } from './answer-text.ts';
 import { type AskedLanguage, goesOn, languageOf, plainWords, tellingWords } from './question-words.ts';
 import type { Retrieve } from './retrieval.ts';
-import type { Asked, Source, Sources } from './sources.ts';
+import { type Asked, type Reader, type Source, type Sources, toldTo } from './sources.ts';
 
 const MAX_ANSWER_TOKENS = 2000;
 const MAX_ANSWER_CHARS = 10_000;
@@ -172,11 +172,11 @@ export function createAsk({
   async function answer(principal: Principal, question: Question, following?: Following): Promise<Answer> {
     const { earlier = [], text } = question;
     const timeZone = question.timeZone ?? (await notifications.settings(principal.user.id)).timeZone;
-    const asked = await askedOf(principal, { ...question, earlier, timeZone, now: clock.now() });
+    const language = languageOf(plainWords(text), question.language);
+    const asked = await askedOf(principal, { text, earlier, timeZone, language, now: clock.now() });
     const found = await retrieve(asked, new Set(threadOf(text, earlier)[0]?.cited));
     following?.signal.throwIfAborted();
     following?.begin();
-    const language = languageOf(plainWords(text), question.language);
     const sentences = SENTENCES[language];
     const located = (chosen: Source[]) =>
       sources.locate(principal.user.id, chosen, `${asked.words} ${asked.earlier}`);
@@ -286,21 +286,12 @@ export function createAsk({
 class BrokenOff extends Error {}
 
 /** Numbers the sources, each with its time. */
-function passagesOf(
-  sources: readonly Source[],
-  reader: { timeZone: string; language: AskedLanguage },
-): string[] {
+function passagesOf(sources: readonly Source[], reader: Reader): string[] {
   return sources.map(({ title, text, createdAt, type }, place) => {
     const passage = wholeText(text, MAX_PASSAGE_CHARS);
     const what = type === 'conversation' ? `${title}: “${passage}”` : passage;
-    return `[${place + 1}] ${saidAt(createdAt, reader)}. ${what}`;
+    return `[${place + 1}] ${toldTo(reader, createdAt)}. ${what}`;
   });
-}
-
-function saidAt(at: number, { timeZone, language }: { timeZone: string; language: AskedLanguage }): string {
-  if (language === 'en') return toldTime(at, timeZone);
-  const day = { weekday: 'short', day: 'numeric', month: 'short' } as const;
-  return new Date(at).toLocaleString(language, { ...day, hour: '2-digit', minute: '2-digit', timeZone });
 }
 
 function chosen(found: readonly Source[], places: readonly number[]): Source[] {
@@ -321,10 +312,10 @@ function threadOf(text: string, earlier: readonly Turn[]): Turn[] {
 /** Derives what to search for. A follow-up question also uses the words and the time of the ones before. */
 async function askedOf(
   principal: Principal,
-  { text, earlier, timeZone, now }: { text: string; earlier: readonly Turn[]; timeZone: string; now: number },
+  { text, earlier, now, ...reader }: Reader & { text: string; earlier: readonly Turn[]; now: number },
 ): Promise<Asked> {
   const { askedTime } = await import('./asked-time.ts'); // loads the dates of four languages
-  const time = askedTime(text, now, timeZone);
+  const time = askedTime(text, now, reader.timeZone);
   const thread = threadOf(text, earlier);
   const times = time.spans.length === 0 ? thread.map(spansOf) : [];
   const recent = thread.slice(0, 2);
@@ -333,14 +324,15 @@ async function askedOf(
     words: tellingWords(time.words).join(' '),
     earlier: recent.map(({ question }) => telling(question)).join(' '),
     spans: times.find(spans => spans.length > 0) ?? time.spans,
-    timeZone,
+    timeZone: reader.timeZone,
+    language: reader.language,
   };
 
   function spansOf({ question }: Turn) {
-    return askedTime(question, now, timeZone).spans;
+    return askedTime(question, now, reader.timeZone).spans;
   }
   function telling(question: string): string {
-    return tellingWords(askedTime(question, now, timeZone).words).join(' ');
+    return tellingWords(askedTime(question, now, reader.timeZone).words).join(' ');
   }
 }
 

@@ -8,6 +8,7 @@ import type { Notifications } from '../notifications/notifications.ts';
 import { inPages, mapped } from '../pages.ts';
 import { wholeText } from '../search/whole-text.ts';
 import type { Ask, Following, Question, Turn } from './ask.ts';
+import { languageOf, plainWords } from './question-words.ts';
 import type { Source, Sources } from './sources.ts';
 
 /** Maximum sessions per user; the least recently used is deleted first. */
@@ -72,7 +73,10 @@ export function createChat({
       session ? storage.chat.messages(userId, session.id, part) : Promise.resolve([]);
     return mapped(inPages(load, page), async message => ({
       ...message,
-      sources: await sources.show(principal, message.sources, timeZone),
+      sources: await sources.show(principal, message.sources, {
+        timeZone,
+        language: languageOf(plainWords(message.text)),
+      }),
     }));
   }
 

@@ -9,7 +9,7 @@ import { wholeText } from '../search/whole-text.ts';
 import { wordShares } from '../search/word-share.ts';
 import { toldTime } from '../wall-clock.ts';
 import type { Span } from './asked-time.ts';
-import { plainWords } from './question-words.ts';
+import { type AskedLanguage, plainWords } from './question-words.ts';
 
 export const SOURCE_TYPES = ['conversation', 'memory', 'action_item'] as const;
 export type SourceType = (typeof SOURCE_TYPES)[number];
@@ -27,15 +27,20 @@ export interface Source {
   segmentId: string | null;
 }
 
+/** For whom texts are written. */
+export interface Reader {
+  timeZone: string;
+  language: AskedLanguage;
+}
+
 /** A question in the form in which sources are searched. */
-export interface Asked {
+export interface Asked extends Reader {
   principal: Principal;
   /** Words of its subject; empty where it only names a time. */
   words: string;
   /** Earlier questions that this one continues. */
   earlier: string;
   spans: readonly Span[];
-  timeZone: string;
 }
 
 interface SourceKind {
@@ -43,7 +48,7 @@ interface SourceKind {
   /** Finds candidates, in no particular order. */
   find(asked: Asked): Promise<Source[]>;
   /** Returns cited sources that the user may still see, in their present form, by id. */
-  show(principal: Principal, cited: readonly ChatSource[], timeZone: string): Promise<Map<string, Source>>;
+  show(principal: Principal, cited: readonly ChatSource[], reader: Reader): Promise<Map<string, Source>>;
 }
 
 const MAX_PASSAGES = 40;
@@ -171,7 +176,7 @@ export function createSources({
 
   const tasks: SourceKind = {
     type: 'action_item',
-    async find({ principal, words, earlier, spans, timeZone }) {
+    async find({ principal, words, earlier, spans, timeZone, language }) {
       if (!holds(principal, 'action_items:read')) return [];
       const all = await storage.actionItems.list(principal.user.id, {
         ...{ locked: false, limit: MAX_TASKS, offset: 0 },
@@ -189,13 +194,13 @@ export function createSources({
       return all
         .filter(isMeant)
         .slice(0, MAX_FOUND_TASKS)
-        .map(item => taskSource(item, timeZone));
+        .map(item => taskSource(item, { timeZone, language }));
     },
-    async show(principal, cited, timeZone) {
+    async show(principal, cited, reader) {
       if (!holds(principal, 'action_items:read')) return new Map();
       const rows = await Promise.all(cited.map(({ id }) => storage.actionItems.get(principal.user.id, id)));
       const there = rows.filter(item => item !== null).filter(({ locked }) => !locked);
-      return byId(there.map(item => taskSource(item, timeZone)));
+      return byId(there.map(item => taskSource(item, reader)));
     },
   };
 
@@ -224,11 +229,11 @@ export function createSources({
       return (await Promise.all(wanted.map(kind => kind.find(asked)))).flat();
     },
     /** Shows the sources of a stored answer in their present form and order, without deleted ones. */
-    async show(principal: Principal, cited: readonly ChatSource[], timeZone: string): Promise<Source[]> {
+    async show(principal: Principal, cited: readonly ChatSource[], reader: Reader): Promise<Source[]> {
       const shown = await Promise.all(
         kinds.map(async ({ type, show }) => {
           const own = cited.filter(each => each.type === type);
-          return [type, own.length === 0 ? null : await show(principal, own, timeZone)] as const;
+          return [type, own.length === 0 ? null : await show(principal, own, reader)] as const;
         }),
       );
       const of = new Map<string, Map<string, Source> | null>(shown);
@@ -273,10 +278,26 @@ function conversationSource(conversation: Conversation, text: string): Source {
   return { type: 'conversation', id, title: structured.title, text: passage, createdAt, segmentId: null };
 }
 
-function taskSource(item: ActionItem, timeZone: string): Source {
+/** The state of a task, and what precedes its due date. */
+const TASK_STATES: Readonly<Record<AskedLanguage, { open: string; done: string; due: string }>> = {
+  en: { open: 'open', done: 'done', due: 'due' },
+  de: { open: 'offen', done: 'erledigt', due: 'fällig' },
+  fr: { open: 'à faire', done: 'fait', due: 'pour le' },
+  es: { open: 'pendiente', done: 'hecho', due: 'para el' },
+};
+
+/** Tells an instant as its reader would, such as "Mon 2 Nov, 09:00". */
+export function toldTo({ timeZone, language }: Reader, at: number): string {
+  if (language === 'en') return toldTime(at, timeZone);
+  const day = { weekday: 'short', day: 'numeric', month: 'short' } as const;
+  return new Date(at).toLocaleString(language, { ...day, hour: '2-digit', minute: '2-digit', timeZone });
+}
+
+function taskSource(item: ActionItem, reader: Reader): Source {
   const { id, description, completed, dueAt, createdAt } = item;
-  const due = dueAt === null ? '' : `, due ${toldTime(dueAt, timeZone)}`;
-  const text = `${description} (${completed ? 'done' : 'open'}${due})`;
+  const words = TASK_STATES[reader.language];
+  const due = dueAt === null ? '' : `, ${words.due} ${toldTo(reader, dueAt)}`;
+  const text = `${description} (${completed ? words.done : words.open}${due})`;
   const title = wholeText(description, MAX_TITLE_CHARS);
   return { type: 'action_item', id, title, text, createdAt, segmentId: null };
 }

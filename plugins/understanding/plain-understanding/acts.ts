@@ -143,7 +143,7 @@ function notesIn(tokens: readonly Token[], { acts: words, dates }: Language): Ac
   return notes;
 }
 /** "… zurückgeben, der fragt schon", "Blumen bestellen am besten heute": go on after the infinitive of a note. */
-const NOTE_ENDS = new Set('am bis vor der die das weil sonst noch'.split(' '));
+const NOTE_ENDS = new Set('spätestens am bis vor der die das weil sonst noch'.split(' '));
 const LEADS = new Set('also ach dann'.split(' '));
 const SUBJECTS = new Set('ich du er wir ihr man es wollen müssen können sollen werden wir'.split(' '));
 
@@ -458,6 +458,10 @@ function imperativeAt(
     before?.stop !== '' ||
     starters.has(before.word) ||
     STARTERS.has(before.word) ||
+    (words.isVerbLast &&
+      FRONTED.has(before.word) &&
+      tokens[index - 2]?.stop !== '' &&
+      POLITE.has(tokens[index + 1]?.word ?? '')) ||
     dates.days.at(tokens, index - 1, index) !== null ||
     dates.weekdays.at(tokens, index - 1, index) !== null ||
     [1, 2, 3].some(back => isListMark(tokens, index - back, index, words));
@@ -480,6 +484,9 @@ function imperativeAt(
     ? split('imperative', tokens, index, index, 1, words.imperatives, words)
     : finite('imperative', tokens, index, index, verb, words);
 }
+
+/** "Die Creme, die holen Sie sich in der Apotheke." */
+const FRONTED = new Set(['die', 'den', 'das']);
 
 /** "Rufen Sie an", and "rufen S' an". */
 const POLITE = new Set(['sie', 's']);
@@ -513,7 +520,10 @@ function finite(
   verb: Verb,
   words: Words,
 ): Act {
-  const end = tokens[at]?.stop === '' ? endOf(tokens, at + 1, words) : at + 1; // "la cambio, hoy no"
+  const isEmphatic =
+    words.subject === null && kind === 'present' && words.emphatic.at(tokens, at + 1) !== null;
+  const rest = isEmphatic ? at + 2 : endOf(tokens, at + 1, words); // "la compro yo tengo tiempo"
+  const end = tokens[at]?.stop === '' ? rest : at + 1; // "la cambio, hoy no"
   return actOf(kind, index, at, withMessage(tokens, end, verb), verb, at, null);
 }
 

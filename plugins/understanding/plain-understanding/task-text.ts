@@ -74,6 +74,7 @@ export function describe(
       : ([...fronted, ...clitics]
           .map(at => tokens[at]?.word ?? '')
           .findLast(word => isObject(word, language)) ?? enclitic);
+  const isObjectLess = objectClitic !== null || isTopicOmitted(act, line);
   let hasObject = false;
   let isBehindPreposition = false;
   let skipped = -1;
@@ -126,7 +127,7 @@ export function describe(
     }
     const mine = isAsked ? words.yours.get(token.word) : undefined;
     if (!language.stopWords.has(token.word))
-      hasObject ||= at !== act.verbAt && !(objectClitic !== null && isBehindPreposition); // "llevarlo a la modista"
+      hasObject ||= at !== act.verbAt && !(isObjectLess && isBehindPreposition); // "llevarlo a la modista"
     isBehindPreposition ||= words.prepositions.has(token.word);
     pieces.push(mine ? { text: mine, at: null } : { text: token.text, at });
   }

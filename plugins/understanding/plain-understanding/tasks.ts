@@ -162,17 +162,15 @@ class Finder {
         if (this.isMemo && act.verb?.isWeak === false) return this.build(index, line, place, act, false);
         return this.isTakenByAnother(index) ? null : this.sharedTask(index, line, place, act);
       case 'present':
-        if (index < OPENING_LINES && act.verb && CALLING.has(act.verb.infinitive) && !line.when) return null;
+        if (index < OPENING_LINES && saysWhyCalling(line, act)) return null;
         if (isEmphatic(line, act) || this.isShared(index))
           return this.sharedTask(index, line, place, act, false);
         if (act.verb?.isState) return null;
-        return this.build(
+        return this.answeredTask(
           index,
           line,
-          place,
           act,
-          (act.verb?.isWeak ?? true) && !isHandingOver(line, act),
-          true,
+          this.build(index, line, place, act, (act.verb?.isWeak ?? true) && !isHandingOver(line, act), true),
         );
       case 'taking':
         return this.takenTask(index, line, act);
@@ -185,6 +183,15 @@ class Finder {
       default:
         return null;
     }
+  }
+
+  /** "Have you collected the samples?" "Not yet, I'll go by there tomorrow." */
+  private answeredTask(index: number, line: Line, act: Act, task: Found | null): Found | null {
+    const asked = this.lines[index - 1];
+    const isAsked =
+      asked && !asked.isOwn && asked.acts.some(({ kind, verb }) => kind === 'open' && verb !== null);
+    if (!isAsked || !line.when?.hasDay || (task && !task.isVague && task.stems.size > 1)) return task;
+    return this.takenTask(index, line, act) ?? task;
   }
 
   /** "Tell your brother to ring me." "I'll tell him": repeats the verb of the request, with its object. */
@@ -354,7 +361,9 @@ class Finder {
     const from = sentenceStart(tokens, at);
     const last = sentenceEnd(tokens, at);
     const next = range(at + 2, last).find(place => clauseStarts.at(tokens, place) !== null);
-    const said = tokens.slice(from, next ?? last);
+    const passive = range(at, last).find(place => tokens[place]?.word === 'werden');
+    const said = tokens.slice(from, Math.min(next ?? last, passive === undefined ? last : passive + 1));
+    if (![...when.tokens].some(place => place >= from && place < from + said.length)) return null;
     if (said.some(({ word }) => negations.has(word))) return null;
     const dated = new Set([...when.tokens].map(place => place - from));
     const text = describeLine(
@@ -801,6 +810,14 @@ function hasPlease({ tokens }: Line, { index, to }: Act): boolean {
 /** "…, s'il vous plaît". */
 const PLEASE_WORDS_AFTER = 12;
 
+/** "Je vous appelle au sujet de", but not "je l'appelle en sortant". */
+function saysWhyCalling(line: Line, { index, from, to, verb, verbAt, ...act }: Act): boolean {
+  if (!verb || !CALLING.has(verb.infinitive) || line.when) return false;
+  const isThird = line.tokens.slice(index, verbAt ?? index).some(({ word }) => THIRD.has(word));
+  return !isThird && !isSoon(line, { index, from, to, verb, verbAt, ...act });
+}
+const THIRD = new Set("l' la les lo los las ihn".split(' '));
+
 /** "Se lo digo", "os la paso": something for somebody. */
 function isHandingOver({ tokens, language: { acts: words } }: Line, { index, verbAt }: Act): boolean {
   const before = tokens.slice(index, verbAt ?? index).map(({ word }) => word);
@@ -957,7 +974,12 @@ function isNoPlan({ tokens, language }: Line, { kind, index, from, to, verbAt, p
     if (words.noPlanBefore.at(tokens, at) && !(OPENED.has(kind) && at >= index)) return true;
   if (
     words.subject === null &&
-    [1, 2].some(back => tokens[index - back]?.word === 'no' && isUnbroken(tokens, index - back, index))
+    [1, 2].some(
+      back =>
+        tokens[index - back]?.word === 'no' &&
+        !NOT_YET.has(tokens[index - back - 1]?.word ?? '') &&
+        isUnbroken(tokens, index - back, index),
+    )
   )
     return true;
   if (kind === 'present' && isHabit(tokens, from, unbrokenEnd(tokens, to, 3), language)) return true;
@@ -976,6 +998,9 @@ function isNoPlan({ tokens, language }: Line, { kind, index, from, to, verbAt, p
   const isOwnQuestion = !isAsking && tokens[Math.max(from, to - 1)]?.stop === '?';
   return isOwnQuestion && verbAt !== null;
 }
+
+/** "Todavía no": an answer of its own. */
+const NOT_YET = new Set(['todavía', 'aún']);
 
 /** "Remember that the plumber is coming": what happens, and nothing to do, unless "you" do it. */
 function remindsOf(tokens: readonly Token[], from: number, to: number, { acts, code }: Language): boolean {

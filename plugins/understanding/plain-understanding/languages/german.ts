@@ -455,7 +455,7 @@ export const german: Language = {
       phrases(`erstens|zweitens|drittens|viertens|fünftens|punkt eins|punkt zwei|punkt drei|punkt vier|nummer eins|
       nummer zwei|nummer drei|nummer vier|nummer fünf|notiz an mich|notiz für mich|außerdem|dann noch|und dann|merken|dann`),
     takings:
-      phrases(`machen wir|das machen wir|ich versuch's|ich versuche es|ich probier's|ich probiere es|die haben sie|den haben sie|das haben sie|die hast du|den hast du|das hast du|das erledigen wir|mach ma|ich erledige es|das regel ich|das regle ich|kriegst du|bekommst du|kriegen sie|bekommen sie|mach ich|mache ich|das mache ich|das mach ich|ich mache das|ich mach das|ich mach's|ich kümmere mich|
+      phrases(`das würde ich machen|das würde ich wieder machen|das würde ich übernehmen|das würd ich machen|das könnte ich machen|das könnte ich übernehmen|das kann ich übernehmen|machen wir|das machen wir|ich versuch's|ich versuche es|ich probier's|ich probiere es|die haben sie|den haben sie|das haben sie|die hast du|den hast du|das hast du|das erledigen wir|mach ma|ich erledige es|das regel ich|das regle ich|kriegst du|bekommst du|kriegen sie|bekommen sie|mach ich|mache ich|das mache ich|das mach ich|ich mache das|ich mach das|ich mach's|ich kümmere mich|
       kümmere ich mich|übernehme ich|ich übernehme das|erledige ich|ich erledige das|wird gemacht|wird erledigt|schaffe ich|
       das schaffe ich|schaff ich|ich kümmere mich darum|kümmer ich mich|ich kümmer mich drum|das übernehme ich|ich mache es|
       übernehm ich|das übernehm ich|kann ich machen|das kann ich machen|mach ich gern|mach ich gerne|lass mich das machen|verlass dich drauf|

@@ -14,7 +14,8 @@ function retrieverOf(found: Source[], embedder: () => Embedder) {
   const sources = { find: async () => found };
   const retrieve = createRetrieval({ sources, embedder, log: pino({ level: 'silent' }) });
   return async (words: string, { spans = [] as Asked['spans'], cited = [] as string[] } = {}) => {
-    const asked = { words, earlier: '', spans, timeZone: 'UTC', principal: {} as Asked['principal'] };
+    const reader = { timeZone: 'UTC', language: 'en' } as const;
+    const asked = { words, earlier: '', spans, ...reader, principal: {} as Asked['principal'] };
     return (await retrieve(asked, new Set(cited))).map(({ id }) => id);
   };
 }

@@ -178,6 +178,20 @@ test('Without a model the passages are the answer, in the language of the questi
   );
 });
 
+test('A task is told with its state and due date in the language of the question', async t => {
+  const { chat, send } = await start(t);
+  const due = { description: 'Zugfahrkarten kaufen', due_at: '2026-11-06T10:00:00Z' };
+  await send('POST', '/v1/dev/user/action-items', due);
+  const told = async (question: string) => (await chat(question)).done.sources[0].text;
+  t.is(await told('Which Zugfahrkarten are open?'), 'Zugfahrkarten kaufen (open, due Fri 6 Nov, 10:00)');
+  t.regex(await told('Wann muss ich die Zugfahrkarten kaufen?'), /\(offen, fällig Fr\., 6\. Nov\., 10:00\)$/);
+  t.regex(await told('Pour quand sont les Zugfahrkarten ?'), /\(à faire, pour le ven\. 6 nov\., 10:00\)$/);
+  t.regex(
+    await told('¿Cuándo tengo que comprar los Zugfahrkarten?'),
+    /\(pendiente, para el vie, 6 nov, 10:00\)$/,
+  );
+});
+
 test('An answer of a model that cites no sources is not shown', async t => {
   const { chat, said, model } = await start(t);
   const server = await model();

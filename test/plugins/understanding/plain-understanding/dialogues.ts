@@ -11,6 +11,30 @@ interface Dialogue {
 export const DIALOGUES: Readonly<Record<string, readonly Dialogue[]>> = {
   en: [
     {
+      said: "A: are you paying the deposit tonight / O: no I'll do it on Friday",
+      tasks: ['Pay the deposit @ 2026-03-13 12:00'],
+    },
+    {
+      said: "O: so I'm planning on giving the accounts department a ring today",
+      tasks: ['Give the accounts department a ring @ 2026-03-12 12:00'],
+    },
+    {
+      said: "A: Any chance you could chase the agency? / O: Yep, I'll drop them a line tomorrow.",
+      tasks: ['Chase the agency @ 2026-03-13 12:00'],
+    },
+    {
+      said: "O: Don't let me forget the car tax, it's due on Friday.",
+      tasks: ['The car tax @ 2026-03-13 12:00'],
+    },
+    {
+      said: "A: Who wants the history part? / O: I'm doing the conclusion.",
+      tasks: ['Do the conclusion'],
+    },
+    {
+      said: 'O: I can redo the poster. / A: Great.',
+      tasks: ['Redo the poster'],
+    },
+    {
       said: "O: I'll send the quote by close of play tomorrow.",
       tasks: ['Send the quote @ 2026-03-13 18:00'],
     },
@@ -191,6 +215,22 @@ export const DIALOGUES: Readonly<Record<string, readonly Dialogue[]>> = {
   ],
   de: [
     {
+      said: 'A: Hast du den Schornsteinfeger zurückgerufen? / O: Mist, nee. Mach ich morgen.',
+      tasks: ['Den Schornsteinfeger zurückrufen @ 2026-03-13 12:00'],
+    },
+    {
+      said: 'A: übernimmst du am Freitag meine Schicht? / O: Geht klar.',
+      tasks: ['Meine Schicht übernehmen @ 2026-03-13 12:00'],
+    },
+    {
+      said: "A: Rufen S' bitte im Therapiezentrum an. / O: Das erledige ich morgen.",
+      tasks: ['Im Therapiezentrum anrufen @ 2026-03-13 12:00'],
+    },
+    {
+      said: 'O: ich ruf den Vermieter morgen an vorher ist er im Urlaub',
+      tasks: ['Den Vermieter anrufen @ 2026-03-13 12:00'],
+    },
+    {
       said: 'O: Ich schicke die Abrechnung bis Ende nächster Woche.',
       tasks: ['Die Abrechnung schicken @ 2026-03-20 12:00'],
     },
@@ -290,6 +330,18 @@ export const DIALOGUES: Readonly<Record<string, readonly Dialogue[]>> = {
   ],
   fr: [
     {
+      said: "O: c'est moi qui vais chercher le camion",
+      tasks: ['Chercher le camion'],
+    },
+    {
+      said: 'A: Vous devez prendre rendez-vous au secrétariat. / O: Oui, demain.',
+      tasks: ['Prendre rendez-vous au secrétariat @ 2026-03-13 12:00'],
+    },
+    {
+      said: 'A: Tu as vu l’affiche ? / O: je peux la refaire / A: vendu',
+      tasks: ['Refaire l’affiche'],
+    },
+    {
       said: "O: Je règle la facture d'ici la fin de la semaine.",
       tasks: ['Régler la facture @ 2026-03-13 12:00'],
     },
@@ -365,6 +417,22 @@ export const DIALOGUES: Readonly<Record<string, readonly Dialogue[]>> = {
   ],
   es: [
     {
+      said: 'A: el regalo está sin envolver y la bombilla fundida / O: Mañana la cambio, hoy no puedo.',
+      tasks: ['Cambiar la bombilla fundida @ 2026-03-13 12:00'],
+    },
+    {
+      said: 'O: el hotel lo miro yo mañana',
+      tasks: ['Mirar el hotel @ 2026-03-13 12:00'],
+    },
+    {
+      said: 'O: el informe lo tengo que mandar mañana',
+      tasks: ['Mandar el informe @ 2026-03-13 12:00'],
+    },
+    {
+      said: 'A: hay que cambiar la puerta / O: Yo la cambio mañana / A: gracias / O: No te preocupes.',
+      tasks: ['Cambiar la puerta @ 2026-03-13 12:00'],
+    },
+    {
       said: 'O: Pago el alquiler a principios de mayo.',
       tasks: ['Pagar el alquiler @ 2026-05-01 12:00'],
     },
@@ -428,6 +496,9 @@ export const DIALOGUES: Readonly<Record<string, readonly Dialogue[]>> = {
 /** Sentences that are not tasks: refused, done, past, wished, about others, from television, or a state. */
 export const NO_TASKS: Readonly<Record<string, readonly string[]>> = {
   en: [
+    'A: they like you. Do you mind? / O: Not at all.',
+    "A: you'll want to rest for a day / O: okay",
+    'B: turn it off at the wall / O: I will do that this second',
     'B: they need to fix that on Friday / O: yeah',
     'B: she has got to call the bank / O: yes',
     'B: kids need some space / O: right',
@@ -486,6 +557,8 @@ export const NO_TASKS: Readonly<Record<string, readonly string[]>> = {
     'O: je vais au cinéma ce soir / A: chouette',
   ],
   es: [
+    'O: me falta el presupuesto de imprenta',
+    'A: enséñame las croquetas / O: otro día',
     'O: Llevo quince años pidiéndolo.',
     'A: Acuérdate de que el viernes viene el técnico. / O: Es verdad.',
     'O: Mi hija ya sacó el pase.',
