@@ -102,6 +102,6 @@ async function noData(directories: string[]): Promise<AppError> {
   for (const directory of directories) await refuseUnfinishedRestore(directory);
   return new AppError(
     'not_found',
-    `There is no Earshot in ${directories.join(', nor in ')}: earshot serve creates one; or name its data directory with --data-dir`,
+    `There is no data of Earshot in ${directories.join(' or ')}: earshot serve creates it, or name its directory with --data-dir`,
   );
 }

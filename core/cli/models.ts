@@ -77,7 +77,7 @@ function addRemove(models: Command): void {
     });
 }
 
-const HEADINGS = ['name', 'plugin', 'text comes', 'languages', 'wrong words', 'size', 'memory', 'cores'];
+const HEADINGS = ['name', 'plugin', 'text', 'languages', 'wrong words', 'size', 'memory', 'cores'];
 
 function tell(entries: readonly ModelEntry[], catalogue: Catalogue): string {
   const machine = thisMachine();

@@ -63,11 +63,11 @@ test('Without a data directory no command creates one, and each says how to', as
     t.is(stdout, '');
     t.is(
       stderr,
-      `error: There is no Earshot in ${join(folder, 'data')}, nor in ${service}: node ${MAIN} serve creates one; or name its data directory with --data-dir\n`,
+      `error: There is no data of Earshot in ${join(folder, 'data')} or ${service}: node ${MAIN} serve creates it, or name its directory with --data-dir\n`,
     );
   }
   const named = await earshot(['user', 'list', '--data-dir', elsewhere]);
-  t.regex(named.stderr, new RegExp(`^error: There is no Earshot in ${elsewhere}: `));
+  t.regex(named.stderr, new RegExp(`^error: There is no data of Earshot in ${elsewhere}: `));
   const looked = await earshot(['doctor', '--json'], { env: { EARSHOT_STT: '[]' } });
   t.regex(looked.stdout, /does not exist yet; the first start creates it/);
   t.is((await earshot(['models', 'list'])).code, 0);

@@ -236,7 +236,7 @@ test('import-audio hands files to the running server, or stores them for the nex
   const env = { EARSHOT_DATA_DIR: dataDir };
   await command(['user', 'add', 'ada'], env);
   const left = await command(['import-audio', file, '--user', 'ada'], env);
-  t.regex(left.stdout, /walk\.wav +waiting[\s\S]*No server runs/);
+  t.regex(left.stdout, /walk\.wav +waiting[\s\S]*No server is running/);
 
   const server = await openServer(t, { ...prompt(), dataDir });
   const ada = await of(server, (await accountOf(server, 'ada')).token);
