@@ -37,5 +37,5 @@ export function proposalFor({ proposals = [], models }, { cores, memoryBytes }) 
 /** Describes the proposal for people. */
 export function tellProposal(name, { cores, memoryBytes }, calledAs) {
   const machine = `${cores} ${cores === 1 ? 'core' : 'cores'}, ${Math.round(memoryBytes / 2 ** 30)} GB of memory`;
-  return `This machine (${machine}) can hear each utterance a second time with a better model, whose text replaces the live one: ${calledAs} models pull ${name}`;
+  return `This machine (${machine}) can transcribe each utterance again with a better model, which replaces the live text: ${calledAs} models pull ${name}`;
 }

@@ -63,7 +63,7 @@ export function foreignImportRoutes(imports: UploadedImports): Route[] {
       method: 'post',
       id: 'undoImport',
       path: '/v1/imports/{import_id}/undo',
-      summary: 'Begin to take back what an import stored',
+      summary: 'Undo an import in the background: what it stored is deleted',
       errors: ['not_found', 'conflict'],
       params: z.object({ import_id: z.string() }),
       response: Progress,

@@ -22,7 +22,7 @@ export async function diagnoseSqlite(file: string, { clock, signal }: Context): 
   const found = await stat(file).catch(() => null);
   const log = await stat(`${file}-wal`).catch(() => null);
   if (!found?.size && log?.size) return [lost(file, await latestBackup(file))];
-  if (!found) return [note('file', `${file} is not there yet; the first start makes it`)];
+  if (!found) return [note('file', `${file} does not exist yet; the first start creates it`)];
   const backup = await latestBackup(file);
   const state = await read(file, signal);
   const backups = tellBackup(backup, clock.now());
