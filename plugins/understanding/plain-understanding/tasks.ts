@@ -943,7 +943,7 @@ function firstWord({ tokens, language }: Line): number {
 }
 const HESITATIONS = new Set('oh ah um uh er hm hmm äh ähm euh eh well na ach'.split(' '));
 
-const OPENED: ReadonlySet<Act['kind']> = new Set(['request', 'promise', 'offer']);
+const OPENED: ReadonlySet<Act['kind']> = new Set(['request', 'promise', 'offer', 'taking']);
 
 /** In "you'll have it", "die bekommst du", "tu l'auras". */
 const DELIVERING = new Set(

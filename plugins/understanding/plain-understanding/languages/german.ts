@@ -487,7 +487,7 @@ export const german: Language = {
     clauseStarts:
       phrases(`und ich|und du|und sie|und er|und wir|und dann|und die|und der|und das|und zwar|und den|und wenn|und bitte|und es|
       weil|aber|wenn|falls|denn|sonst|oder|damit|dass|ob|dann|ja|okay|gut|danke|tschüss|also|weißt du|das ist|das sind|die ist|der ist|
-      er ist|sie ist|es ist|ich|du|wir|wo|wie|was|wer|wann|warum|danach|sobald|bevor|obwohl|wegen|nein|und bring|und ruf|und hol|und vergiss|und denk|und kannst|und könntest|und mach|und am|und um`),
+      er ist|sie ist|es ist|ich|du|wir|wo|wie|was|wer|wann|warum|danach|sobald|bevor|obwohl|nein|und bring|und ruf|und hol|und vergiss|und denk|und kannst|und könntest|und mach|und am|und um`),
     personal: words('ihm ihnen'),
     pronouns: words(
       'das es den die ihn sie der dem ihm ihr ihnen dies dieses welche welches einen eins eine davon dafür dazu damit darum drum dran daran',
