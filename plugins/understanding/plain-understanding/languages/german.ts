@@ -51,7 +51,7 @@ function ordinalsOf([word, value]: [string, number]): [string, number][] {
   return ['e', 'en', 'er'].map(ending => [stem + ending, value]);
 }
 
-const STRONG = `abbestellen abgeben abholen abschicken absagen abschließen abschliessen abwaschen anfragen anmelden anrufen
+const STRONG = `ändern umändern abändern abbestellen abgeben abholen abschicken absagen abschließen abschliessen abwaschen anfragen anmelden anrufen
   anschauen ansehen anziehen aufhängen aufladen aufräumen aufschreiben ausdrucken ausfüllen ausleihen auspacken ausräumen ausrichten
   austauschen auswechseln backen basteln beantragen beantworten begleichen besorgen besprechen bestellen bestätigen bezahlen
   bringen buchen bügeln drucken düngen einkaufen einladen einpacken einreichen eintragen einwerfen einzahlen entsorgen
@@ -187,7 +187,7 @@ function formsBy(formsOf: (base: string) => string[]): Map<string, Verb> {
     const [particle, base] = partsOf(infinitive);
     for (const form of formsOf(base)) {
       const key = withoutAccents(form);
-      if (key === 'mal') continue; // "schick mir mal"
+      if (key === 'mal' || (key === 'andere' && formsOf !== firstPersonOf)) continue; // "schick mir mal"
       const known = forms.get(key);
       if (particle === '') forms.set(key, { infinitive: base, isWeak, isState });
       else if (!known) forms.set(key, { infinitive: base, isWeak: true, isState: true });
@@ -439,7 +439,7 @@ export const german: Language = {
       ich möchte dass du|ich möchte dass sie|ich bitte dich|ich bitte sie|darf ich sie bitten|kann ich dich bitten|darf ich dich bitten|kann ich sie bitten|
       du hattest versprochen|wie wär's wenn du|magst du nicht|dürfte ich sie bitten|es wäre gut wenn du|es wäre schön wenn du`),
     reminders:
-      phrases(`vergiss nicht|vergiss bitte nicht|vergessen sie nicht|vergessen sie bitte nicht|denk daran|denk dran|
+      phrases(`vergesst nicht|vergesst bitte nicht|vergesst mir nicht|denkt an|denkt bitte an|denkt bitte daran|vergiss nicht|vergiss bitte nicht|vergessen sie nicht|vergessen sie bitte nicht|denk daran|denk dran|
       denk bitte daran|denk bitte dran|denken sie daran|denken sie bitte daran|denken sie an|denk an|denkt daran|nicht vergessen|notiz an mich|notiz an mich selbst|
       denk auch an|vergiss|muss noch|denken sie bitte an|denk bitte an`),
     openRequests:
