@@ -240,6 +240,8 @@ class Finder {
     }
     const when = this.inEvening(said, this.topic?.line === index - 1 ? this.topic.title : '');
     const { before } = clause;
+    const subject = isAccepted ? null : namedDayTitle(line, clause, when);
+    if (subject !== null) return { title: subject, when, hasNoun: false, isBare: false, lines: [index] };
     const own =
       titleOf(line, clause, when) ??
       (before && isHappening(line, before) ? plainWords(line, before, when) || null : null);
@@ -567,6 +569,20 @@ function isDeadlineIn({ tokens, language }: Line, { from, to }: Clause, when: Wh
     if (!language.dates.lead.has(tokens[at]?.word ?? '')) return false;
   }
   return false;
+}
+
+/** "The next is on Friday": of something said before. */
+const INCOMPLETE =
+  /^(?:(?:nächste|erste|zweite|letzte)[rsn]?|next|first|last|short|it'd|prochaine?|próxim[oa])$/iu;
+
+/** "Homecoming is October third": what the sentence is about. */
+function namedDayTitle(line: Line, { from, to }: Clause, when: When): string | null {
+  const { copulas } = line.language.acts;
+  const at = range(from + 1, to).find(each => copulas.has(line.tokens[each]?.word ?? ''));
+  const isDated =
+    at !== undefined && range(at + 1, at + 1 + COPULA_WORDS).some(each => when.tokens.has(each));
+  const title = isDated ? titleOf(line, { from, to: at }, when) : null;
+  return title === null || INCOMPLETE.test(title) ? null : title;
 }
 
 /** "The fair is on the ninth", "la crémaillère, ce sera le dix": a thing that takes place on a day. */

@@ -97,6 +97,7 @@ export function describe(
       skipped = at + person.length - 1;
       continue;
     }
+    isBehindPreposition ||= words.prepositions.has(token.word) && tokens[at + 1]?.word !== 'favor';
     if (words.fillers.has(token.word) || words.reflexives.has(token.word)) continue;
     if (words.isVerbLast && act.verb && at === act.verbAt) {
       if (pieces.at(-1)?.text === 'zu') pieces.pop();
@@ -128,7 +129,6 @@ export function describe(
     const mine = isAsked ? words.yours.get(token.word) : undefined;
     if (!language.stopWords.has(token.word))
       hasObject ||= at !== act.verbAt && !(isObjectLess && isBehindPreposition); // "llevarlo a la modista"
-    isBehindPreposition ||= words.prepositions.has(token.word);
     pieces.push(mine ? { text: mine, at: null } : { text: token.text, at });
   }
   const dative = words.isVerbLast ? undefined : clitics.find(at => DATIVES.has(tokens[at]?.word ?? ''));

@@ -331,10 +331,12 @@ class Finder {
       if (!asked || asked.isOwn || this.isToAnother(line, asked)) continue;
       const wanted = ['request', 'reminder', 'imperative', 'open', 'shared'];
       const latest = asked.acts.slice(-MAX_ACTS);
-      const act = latest.findLast(each => wanted.includes(each.kind) && !isNoPlan(asked, each));
-      const place = act ? asked.acts.lastIndexOf(act) : 0;
-      const task = act && this.build(at, asked, place, act, false);
-      if (task) return { ...task, due: combined(line.when, task.due), lines: [...task.lines, index] };
+      for (const act of latest
+        .filter(each => wanted.includes(each.kind) && !isNoPlan(asked, each))
+        .reverse()) {
+        const task = this.build(at, asked, asked.acts.lastIndexOf(act), act, false);
+        if (task) return { ...task, due: combined(line.when, task.due), lines: [...task.lines, index] };
+      }
     }
     return this.neededTask(index, line, taking);
   }
@@ -943,7 +945,7 @@ function firstWord({ tokens, language }: Line): number {
 }
 const HESITATIONS = new Set('oh ah um uh er hm hmm äh ähm euh eh well na ach'.split(' '));
 
-const OPENED: ReadonlySet<Act['kind']> = new Set(['request', 'promise', 'offer']);
+const OPENED: ReadonlySet<Act['kind']> = new Set(['request', 'promise', 'offer', 'taking']);
 
 /** In "you'll have it", "die bekommst du", "tu l'auras". */
 const DELIVERING = new Set(

@@ -455,7 +455,7 @@ export const french: Language = {
       je ne dois pas oublier de|il faut que je pense à|il faut que j'|faut que j'|je vais essayer de|je dois passer`),
     wishes: phrases('je veux|je compte|je devrais|je peux|je voudrais'),
     sharedPromises: phrases(
-      "on va|on doit|nous allons|nous devons|il faut qu' on|il faut|faut|il faudra|il faudrait",
+      "on va|faudrait|faudra|il faudrait qu' on|faudrait qu' on|faut qu' on|on doit|nous allons|nous devons|il faut qu' on|il faut|faut|il faudra|il faudrait",
     ),
     requests:
       phrases(`peux tu|tu peux|pourrais tu|tu pourrais|pouvez vous|vous pouvez|pourriez vous|vous pourriez|il faut que tu|

@@ -51,7 +51,7 @@ function ordinalsOf([word, value]: [string, number]): [string, number][] {
   return ['e', 'en', 'er'].map(ending => [stem + ending, value]);
 }
 
-const STRONG = `abbestellen abgeben abholen abschicken absagen abschließen abschliessen abwaschen anfragen anmelden anrufen
+const STRONG = `ändern umändern abändern abbestellen abgeben abholen abschicken absagen abschließen abschliessen abwaschen anfragen anmelden anrufen
   anschauen ansehen anziehen aufhängen aufladen aufräumen aufschreiben ausdrucken ausfüllen ausleihen auspacken ausräumen ausrichten
   austauschen auswechseln backen basteln beantragen beantworten begleichen besorgen besprechen bestellen bestätigen bezahlen
   bringen buchen bügeln drucken düngen einkaufen einladen einpacken einreichen eintragen einwerfen einzahlen entsorgen
@@ -187,7 +187,7 @@ function formsBy(formsOf: (base: string) => string[]): Map<string, Verb> {
     const [particle, base] = partsOf(infinitive);
     for (const form of formsOf(base)) {
       const key = withoutAccents(form);
-      if (key === 'mal') continue; // "schick mir mal"
+      if (key === 'mal' || (key === 'andere' && formsOf !== firstPersonOf)) continue; // "schick mir mal"
       const known = forms.get(key);
       if (particle === '') forms.set(key, { infinitive: base, isWeak, isState });
       else if (!known) forms.set(key, { infinitive: base, isWeak: true, isState: true });
@@ -439,7 +439,7 @@ export const german: Language = {
       ich möchte dass du|ich möchte dass sie|ich bitte dich|ich bitte sie|darf ich sie bitten|kann ich dich bitten|darf ich dich bitten|kann ich sie bitten|
       du hattest versprochen|wie wär's wenn du|magst du nicht|dürfte ich sie bitten|es wäre gut wenn du|es wäre schön wenn du`),
     reminders:
-      phrases(`vergiss nicht|vergiss bitte nicht|vergessen sie nicht|vergessen sie bitte nicht|denk daran|denk dran|
+      phrases(`vergesst nicht|vergesst bitte nicht|vergesst mir nicht|denkt an|denkt bitte an|denkt bitte daran|vergiss nicht|vergiss bitte nicht|vergessen sie nicht|vergessen sie bitte nicht|denk daran|denk dran|
       denk bitte daran|denk bitte dran|denken sie daran|denken sie bitte daran|denken sie an|denk an|denkt daran|nicht vergessen|notiz an mich|notiz an mich selbst|
       denk auch an|vergiss|muss noch|denken sie bitte an|denk bitte an`),
     openRequests:
@@ -487,7 +487,7 @@ export const german: Language = {
     clauseStarts:
       phrases(`und ich|und du|und sie|und er|und wir|und dann|und die|und der|und das|und zwar|und den|und wenn|und bitte|und es|
       weil|aber|wenn|falls|denn|sonst|oder|damit|dass|ob|dann|ja|okay|gut|danke|tschüss|also|weißt du|das ist|das sind|die ist|der ist|
-      er ist|sie ist|es ist|ich|du|wir|wo|wie|was|wer|wann|warum|danach|sobald|bevor|obwohl|wegen|nein|und bring|und ruf|und hol|und vergiss|und denk|und kannst|und könntest|und mach|und am|und um`),
+      er ist|sie ist|es ist|ich|du|wir|wo|wie|was|wer|wann|warum|danach|sobald|bevor|obwohl|nein|und bring|und ruf|und hol|und vergiss|und denk|und kannst|und könntest|und mach|und am|und um`),
     personal: words('ihm ihnen'),
     pronouns: words(
       'das es den die ihn sie der dem ihm ihr ihnen dies dieses welche welches einen eins eine davon dafür dazu damit darum drum dran daran',

@@ -420,7 +420,7 @@ export const spanish: Language = {
     wishes: phrases('quiero|debería|puedo|pienso|me gustaría'),
     sharedPromises: phrases('vamos a|tenemos que|debemos|hay que|habrá que|necesitamos'),
     requests:
-      phrases(`si usted pudiera|si pudieras|si puedes|si podés|si puede|puedes|podrías|me puedes|me podrías|puede|podría|tienes que|debes|deberías|tiene que|debe|necesito que|quiero que|
+      phrases(`me lo puedes|me la puedes|me los puedes|me las puedes|me lo puede|me la puede|me los puede|me las puede|nos lo puede|nos la puede|si usted pudiera|si pudieras|si puedes|si podés|si puede|puedes|podrías|me puedes|me podrías|puede|podría|tienes que|debes|deberías|tiene que|debe|necesito que|quiero que|
       me haces el favor de|me hace el favor de|serías capaz de|sería posible que|podrían|podríais|tendrías que|tendría que|tendrás que|
       tendrá que|habías quedado en|quedaste de|quedaste en|quedó en|te pido que|le pido que|te ruego que|le ruego que|me gustaría que|
       necesitaría que|necesito que me|acuérdate tú de|encárgate de|tú encárgate de|encárguese de|ocúpate de|ocúpese de|te importaría|

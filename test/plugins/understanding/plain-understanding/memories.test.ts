@@ -437,7 +437,7 @@ test('sisters, children and pets are noted if their name or number is said, once
   t.deepEqual(await heardBy(['Has two sisters'], 'en', ['Anna', 'my two sisters are late']), []);
 });
 
-test('what people say of themselves is heard behind adverbs, modal verbs of another clause and other words', async t => {
+test('facts behind adverbs, modal verbs of another clause and other words are noted', async t => {
   const facts: [string, string, string][] = [
     ['en', "today would be brilliant I work from home so there'll be somebody in", 'Works from home'],
     ['en', "no I don't even own a car", 'Does not own a car'],
