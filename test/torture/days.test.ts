@@ -4,7 +4,7 @@ import { numberIn, runsIn } from './code.ts';
 import { FAULTS } from './days/faults.ts';
 import { isAccounted, playDays, reportOf } from './days.ts';
 
-/** Those that differ most; all of them take four times as long. */
+/** Faults that differ most; all of them take four times as long. */
 const USUAL = [
   'link lost',
   'wearer walks into the other room',
