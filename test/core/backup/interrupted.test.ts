@@ -306,7 +306,7 @@ test('a restore killed at any change to the disk leaves the previous data or the
 
 const fixed = mountSmallDisk(8 * 1024 * 1024);
 test.after.always(() => fixed?.unmount());
-/** Distance between the changes in a mount point at which it is killed. */
+/** Distance between the changes of a mount point at which a restore is killed. */
 const EVERY = amount(3, 1);
 test('the same in a mount point', async t => {
   if (!fixed) return reportSkipped(t, 'disk', 'a killed restore into a mount point', HOW_TO_GET_A_DISK);
