@@ -19,6 +19,8 @@ const PAGE = 100;
 /** Size of the pieces that are compressed: each costs a round trip to another thread. */
 const PIECE_BYTES = 64 * 1024;
 
+const NOTHING = Readable.from([]);
+
 /** A file of the archive; its content is produced while it is written. */
 interface Made {
   path: string;
@@ -266,17 +268,19 @@ function zipOf(files: AsyncGenerator<Made | Medium>): Readable {
   async function fill(): Promise<void> {
     for await (const file of files) {
       const about = { mtime: new Date(file.at), mode: 0o100600, forceDosTimestamp: true };
-      const source =
+      let source: Readable =
         'content' in file
           ? Readable.from(inPieces(file.content, pace), { objectMode: false })
           : file.handle.createReadStream({ autoClose: false });
       const stored = 'content' in file ? {} : { size: file.bytes, compress: false };
-      zip.addReadStream(source, file.path, { ...about, ...stored });
+      zip.addReadStreamLazy(file.path, { ...about, ...stored }, give => give(null, source));
       const ended = new Promise<void>((resolve, reject) => source.once('end', resolve).once('error', reject));
       await Promise.race([ended, closed]);
-      if (!archive.destroyed) continue;
-      source.destroy();
-      return;
+      if (archive.destroyed) {
+        source.destroy();
+        return;
+      }
+      source = NOTHING; // `zip` keeps the function above until its end, and with it the content of every file
     }
     zip.end();
   }
