@@ -1,5 +1,8 @@
 import { setImmediate as nextRound, setTimeout as sleep } from 'node:timers/promises';
 
+/** Called between pieces of long work. Returns a promise to await before the next piece, or undefined. */
+export type Pace = () => Promise<void> | undefined;
+
 /** Longest uninterrupted run of work before other tasks get a turn. */
 const STRETCH_MS = 5;
 
@@ -14,8 +17,7 @@ export function othersTurn(): Promise<unknown> {
   return last;
 }
 
-/** Called between pieces of long work. Returns a promise to await before the next piece, or undefined. */
-export function createPace(): () => Promise<void> | undefined {
+export function createPace(): Pace {
   let beganAt = performance.now();
   return () => {
     if (performance.now() - beganAt < STRETCH_MS) return undefined;
@@ -31,16 +33,30 @@ const BACKGROUND_MS = 3;
 const REST = 3;
 const MAX_REST_MS = 50;
 
-/** Paces long work that nobody waits for in the next seconds: as `createPace`, with a rest after each stretch. */
-export function createBackgroundPace(): () => Promise<void> | undefined {
-  let beganAt = performance.now();
+/**
+ * Paces long work that nobody waits for in the next seconds: as `createPace`, with a rest after each stretch. A stretch is
+ * measured in time that the event loop was busy: waiting for a disk is no work, and the work of others prolongs the rest.
+ * @param signal once aborted, the promises reject with its reason
+ * @param busyMs milliseconds that the event loop has been busy
+ */
+export function createBackgroundPace(
+  signal?: AbortSignal,
+  busyMs: () => number = busySinceStart,
+  rest: (ms: number) => Promise<unknown> = sleep,
+): Pace {
+  let began = busyMs();
   return () => {
-    const stretchMs = performance.now() - beganAt;
+    const stretchMs = busyMs() - began;
     if (stretchMs < BACKGROUND_MS) return undefined;
-    return sleep(Math.min(REST * stretchMs, MAX_REST_MS))
+    return rest(Math.min(REST * stretchMs, MAX_REST_MS))
       .then(othersTurn)
       .then(() => {
-        beganAt = performance.now();
+        signal?.throwIfAborted();
+        began = busyMs();
       });
   };
+}
+
+function busySinceStart(): number {
+  return performance.eventLoopUtilization().active;
 }

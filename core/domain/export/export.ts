@@ -1,10 +1,9 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import yazl from 'yazl';
-import type { Clock, Conversation, Segment, User } from '../../contract/model.ts';
+import type { Clock, Conversation, Memory, Segment, User } from '../../contract/model.ts';
 import type { OwnedTable, Row, Storage } from '../../contract/plugin.ts';
 import { AppError } from '../../runtime/errors.ts';
-import { createBackgroundPace } from '../../runtime/pace.ts';
+import { createBackgroundPace, type Pace } from '../../runtime/pace.ts';
 import { version } from '../../runtime/version.ts';
 import type { CalendarFeed } from '../calendar/calendar-feed.ts';
 import type { Conversations } from '../conversations/conversations.ts';
@@ -14,26 +13,19 @@ import { newId } from '../ids.ts';
 import { dataFile, FORMAT, LEFT_OUT, MANIFEST } from './account-files.ts';
 import type { AccountMedia, MediaKind } from './account-media.ts';
 import { FORMATS, fileName } from './readable.ts';
+import { type ArchivedFile, zipOf } from './zip.ts';
 
 const PAGE = 100;
 /** Size of the pieces that are compressed: each costs a round trip to another thread. */
 const PIECE_BYTES = 64 * 1024;
-
-const NOTHING = Readable.from([]);
 
 /** A file of the archive; its content is produced while it is written. */
 interface Made {
   path: string;
   at: number;
   content: AsyncIterable<string | Uint8Array> | Iterable<string>;
-}
-
-/** A file of the disk, open until the next one is asked for. It is compressed already. */
-interface Medium {
-  path: string;
-  at: number;
-  handle: FileHandle;
-  bytes: number;
+  /** A file of the disk, which is open until the next one is asked for. */
+  isCompressed?: true;
 }
 
 /** Live audio that has no text yet, in one recording. */
@@ -69,7 +61,7 @@ export function createAccountExport({
 }) {
   const running = new Set<string>();
 
-  async function* filesOf(user: User): AsyncGenerator<Made | Medium> {
+  async function* filesOf(user: User): AsyncGenerator<Made> {
     const now = clock.now();
     const counts: Record<string, number> = {};
     const held: Row[] = [];
@@ -120,9 +112,7 @@ export function createAccountExport({
 
   async function* conversationsOf(user: User): AsyncGenerator<Made> {
     const speakerName = await conversations.speakerNames(user);
-    for await (const conversation of pagesOf(offset =>
-      storage.conversations.list(user.id, { statuses: ['completed'], limit: PAGE, offset }),
-    )) {
+    for await (const conversation of completedOf(user.id)) {
       const segments: Segment[] = [];
       const all = conversations.transcript(user.id, conversation.id, Number.POSITIVE_INFINITY);
       for await (const segment of all) segments.push(segment);
@@ -140,12 +130,32 @@ export function createAccountExport({
     }
   }
 
+  /** Yields the newest first, each once, also while others are added. */
+  async function* completedOf(userId: string): AsyncGenerator<Conversation> {
+    let createdTo = Number.MAX_SAFE_INTEGER;
+    let offset = 0;
+    for (;;) {
+      const page = await storage.conversations.list(userId, {
+        ...{ statuses: ['completed'], createdTo, limit: PAGE, offset },
+      });
+      yield* page;
+      const last = page.at(-1);
+      if (page.length < PAGE || !last) return;
+      const ties = page.filter(({ createdAt }) => createdAt === last.createdAt).length;
+      offset = last.createdAt === createdTo ? offset + ties : ties;
+      createdTo = last.createdAt;
+    }
+  }
+
   async function* memoriesOf(userId: string): AsyncGenerator<string> {
     yield '# Memories\n\n';
-    for await (const { content, category } of pagesOf(offset =>
-      storage.memories.list(userId, { limit: PAGE, offset }),
-    ))
-      yield `- ${content.replace(/\s+/g, ' ')} (${category})\n`;
+    for (let after: string | null = null; ; ) {
+      const page: Memory[] = await storage.memories.page(userId, after, PAGE);
+      for (const { content, category, locked } of page)
+        if (!locked) yield `- ${content.replace(/\s+/g, ' ')} (${category})\n`;
+      after = page.at(-1)?.id ?? null;
+      if (page.length < PAGE) return;
+    }
   }
 
   async function* peopleOf(userId: string): AsyncGenerator<string> {
@@ -164,7 +174,10 @@ export function createAccountExport({
           retryAfter: 30,
         });
       running.add(user.id);
-      const archive = zipOf(filesOf(user));
+      const pace = createBackgroundPace();
+      const archive = Readable.from(inPieces(zipOf(archivable(filesOf(user), pace)), pace), {
+        objectMode: false,
+      });
       archive.once('close', () => running.delete(user.id));
       return archive;
     },
@@ -177,7 +190,7 @@ async function* mediaOf(
   kind: MediaKind,
   rows: OwnedTable['rows'],
   whole: Set<string>,
-): AsyncGenerator<Medium> {
+): AsyncGenerator<Made> {
   for await (const page of rows(user.id))
     for (const row of page) {
       const files = await openAll(kind, user.id, row);
@@ -185,8 +198,9 @@ async function* mediaOf(
         if (!kind.wanted(row, [...files.keys()])) continue;
         whole.add(String(row.id));
         for (const [name, handle] of files) {
-          const { size, mtimeMs } = await handle.stat();
-          yield { path: `${kind.folder}/${name}`, at: mtimeMs, handle, bytes: size };
+          const { mtimeMs } = await handle.stat();
+          const content = handle.createReadStream({ autoClose: false });
+          yield { path: `${kind.folder}/${name}`, at: mtimeMs, content, isCompressed: true };
         }
       } finally {
         for (const handle of files.values()) await handle.close();
@@ -241,14 +255,6 @@ async function* linesOf(
   onEnd(count);
 }
 
-async function* pagesOf<T>(load: (offset: number) => Promise<T[]>): AsyncGenerator<T> {
-  for (let offset = 0; ; offset += PAGE) {
-    const page = await load(offset);
-    yield* page;
-    if (page.length < PAGE) return;
-  }
-}
-
 /** The same for the files of one conversation, and unlike every other's. */
 function pathOf({ id, structured }: Conversation, at: number): string {
   const [day = '', time = ''] = new Date(at).toISOString().split('T');
@@ -256,43 +262,14 @@ function pathOf({ id, structured }: Conversation, at: number): string {
   return `conversations/${year}/${month}/${day} ${time.slice(0, 5).replace(':', '')} ${fileName(structured.title)} ${id.slice(-8)}`;
 }
 
-/** Yields one file after the other, so that only one is in memory. */
-function zipOf(files: AsyncGenerator<Made | Medium>): Readable {
-  const zip = new yazl.ZipFile();
-  const archive = zip.outputStream as Readable;
-  const { promise: closed, resolve: onClosed } = Promise.withResolvers<void>();
-  archive.once('close', onClosed);
-
-  const pace = createBackgroundPace();
-
-  async function fill(): Promise<void> {
-    for await (const file of files) {
-      const about = { mtime: new Date(file.at), mode: 0o100600, forceDosTimestamp: true };
-      let source: Readable =
-        'content' in file
-          ? Readable.from(inPieces(file.content, pace), { objectMode: false })
-          : file.handle.createReadStream({ autoClose: false });
-      const stored = 'content' in file ? {} : { size: file.bytes, compress: false };
-      zip.addReadStreamLazy(file.path, { ...about, ...stored }, give => give(null, source));
-      const ended = new Promise<void>((resolve, reject) => source.once('end', resolve).once('error', reject));
-      await Promise.race([ended, closed]);
-      if (archive.destroyed) {
-        source.destroy();
-        return;
-      }
-      source = NOTHING; // `zip` keeps the function above until its end, and with it the content of every file
-    }
-    zip.end();
-  }
-  fill().catch(error => archive.destroy(error));
-  return archive;
+/** Prepares the content of each file for the archive. */
+async function* archivable(files: AsyncIterable<Made>, pace: Pace): AsyncGenerator<ArchivedFile> {
+  for await (const { path, at, content, isCompressed = false } of files)
+    yield { path, at, pieces: inPieces(content, pace), isCompressed };
 }
 
 /** Joins parts to larger pieces, and rests between stretches of work: live speech goes first. */
-async function* inPieces(
-  content: Made['content'],
-  pace: ReturnType<typeof createBackgroundPace>,
-): AsyncGenerator<Buffer> {
+async function* inPieces(content: Made['content'], pace: Pace): AsyncGenerator<Uint8Array> {
   let parts: Uint8Array[] = [];
   let bytes = 0;
   for await (const given of content) {
@@ -301,9 +278,14 @@ async function* inPieces(
     bytes += part.length;
     await pace();
     if (bytes < PIECE_BYTES) continue;
-    yield Buffer.concat(parts);
+    yield concat(parts);
     parts = [];
     bytes = 0;
   }
-  yield Buffer.concat(parts);
+  yield concat(parts);
+}
+
+function concat(parts: readonly Uint8Array[]): Uint8Array {
+  const [first] = parts;
+  return first && parts.length === 1 ? first : Buffer.concat(parts);
 }

@@ -1,12 +1,13 @@
 /** Finds appointments: events and visits on a day or at a time in the future. */
+
 import type { UnderstoodEvent, UnderstoodTask } from '../../../core/contract/plugin.ts';
+import type { Pace } from '../../kit/kit.ts';
 import type { ActKind } from './acts.ts';
 import { type Clause, clausesOf } from './clauses.ts';
 import { minutesIn, type When, whenOf } from './dates.ts';
 import { isHappening, nounAt, plainWords, titleAround, titleOf } from './event-titles.ts';
 import type { Language } from './languages/language.ts';
 import { type Line, type LineContext, mentionedBefore } from './lines.ts';
-import type { Pacer } from './pacer.ts';
 import { contentOf, nounIn, stemOf } from './task-text.ts';
 import { endsSentence, tokensOf } from './tokens.ts';
 
@@ -57,11 +58,11 @@ export async function eventsOf(
   lines: readonly Line[],
   tasks: readonly UnderstoodTask[],
   context: LineContext,
-  pacer: Pacer,
+  pace: Pace,
 ): Promise<UnderstoodEvent[]> {
   const finder = new Finder(lines, tasks, context);
   for (const index of lines.keys()) {
-    await pacer.pause();
+    await pace();
     finder.read(index);
     if (finder.found.length >= MAX_EVENTS) break;
   }

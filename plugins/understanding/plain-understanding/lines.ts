@@ -1,11 +1,12 @@
 /** A transcript with its words, languages, dates and acts: what tasks and events are read from. */
+
 import type { SpokenSegment, UnderstandingContext } from '../../../core/contract/plugin.ts';
+import type { Pace } from '../../kit/kit.ts';
 import { type Act, actsIn } from './acts.ts';
 import { presentersIn } from './broadcast.ts';
 import { type When, whenOf } from './dates.ts';
 import { languageOf } from './language.ts';
 import type { Language } from './languages/language.ts';
-import type { Pacer } from './pacer.ts';
 import { contentOf, stemOf } from './task-text.ts';
 import { type Token, tokensOf } from './tokens.ts';
 
@@ -38,7 +39,7 @@ const MAX_MENTIONED = 8;
 export async function readLines(
   transcript: readonly SpokenSegment[],
   context: LineContext,
-  pacer: Pacer,
+  pace: Pace,
 ): Promise<Line[]> {
   const starters = new Set(
     [context.owner, ...context.people].flatMap(name => tokensOf(name).map(({ word }) => word)),
@@ -48,7 +49,7 @@ export async function readLines(
   const lines: Line[] = [];
   let mentioned: readonly string[] = [];
   for (const segment of transcript) {
-    await pacer.pause();
+    await pace();
     const heard = presenters.has(segment.speaker) ? '' : segment.text.slice(0, MAX_SEGMENT_CHARS);
     const read = tokensOf(withoutQuotes(heard));
     const language = languageOf(read, context.languages);

@@ -3,7 +3,9 @@
  * "I live in Cologne", "you're allergic to nuts", "mein Mann heißt Jakob". Few forms are accepted, so that
  * almost nothing else is kept.
  */
+
 import type { SpokenSegment, UnderstandingContext, UnderstoodMemory } from '../../../core/contract/plugin.ts';
+import type { Pace } from '../../kit/kit.ts';
 import { LANGUAGES, languageOf } from './language.ts';
 import type { Language } from './languages/language.ts';
 import type { Code, Grammar } from './memory-form.ts';
@@ -20,7 +22,6 @@ import {
 } from './memory-names.ts';
 import { peopleIn } from './memory-people.ts';
 import { QUESTIONS } from './memory-questions.ts';
-import type { Pacer } from './pacer.ts';
 import { tokensOf } from './tokens.ts';
 
 const MAX_MEMORIES = 4;
@@ -77,15 +78,15 @@ interface Clause {
 export async function memoriesOf(
   transcript: readonly SpokenSegment[],
   context: Context,
-  pacer: Pacer,
+  pace: Pace,
 ): Promise<UnderstoodMemory[]> {
   if (!transcript.some(({ isUser }) => isUser)) return [];
-  await compile(pacer);
+  await compile(pace);
   const known = new Set(context.people);
   const speakers = [...new Set(transcript.map(({ speaker }) => speaker))];
   const found = new Map<string, Note>();
   for (const [at, segment] of transcript.entries()) {
-    await pacer.pause();
+    await pace();
     const isConfirmed = !segment.isUser && saysYes(transcript[at + 1]);
     if (!segment.isUser && !known.has(segment.speaker) && !isConfirmed) continue;
     const before = transcript[at - 1];
@@ -103,7 +104,7 @@ export async function memoriesOf(
     }
   }
   const told = withoutParts(withNames([...found.values()]));
-  const people = await mentionedIn(transcript, told, context, pacer);
+  const people = await mentionedIn(transcript, told, context, pace);
   return mostLasting([...told, ...people]).map(({ text, from, topic }) => ({
     ...{ text, from },
     ...(topic !== undefined && { topic }),
@@ -124,12 +125,12 @@ const HEALTH =
   /allerg|intoleran|co?eliac|zöliakie|cœliaque|celíac|diabet|asthma|asma|epilep|pacemaker|marcapasos|schrittmacher|migr[aä]|tinnitus|arthritis|artritis|rheuma|demen|stroke|infarkt|dyslex|legasthen|disléx|deaf|taub|sourd|sord|blind|pregnan|schwanger|enceinte|embaraza|verträgt|tolera/i;
 
 /** Hundreds of expressions are compiled when they are first used, which takes longer than reading a conversation. */
-async function compile(pacer: Pacer): Promise<void> {
+async function compile(pace: Pace): Promise<void> {
   if (isCompiled) return;
   isCompiled = true;
   for (const { after, is, holds } of Object.values(PREDICATES).flat()) {
     for (const expression of [after, is, holds]) expression?.test('');
-    await pacer.pause();
+    await pace();
   }
 }
 let isCompiled = false;
@@ -179,11 +180,11 @@ async function mentionedIn(
   transcript: readonly SpokenSegment[],
   told: readonly Note[],
   context: Context,
-  pacer: Pacer,
+  pace: Pace,
 ): Promise<Note[]> {
   const notes: Note[] = [];
   for (const segment of transcript) {
-    await pacer.pause();
+    await pace();
     if (told.length + notes.length >= MAX_MEMORIES) break;
     if (!segment.isUser && !context.people.includes(segment.speaker)) continue;
     const text = segment.text.slice(0, MAX_CHARS).replaceAll(QUOTED, ' ').replaceAll('’', "'");

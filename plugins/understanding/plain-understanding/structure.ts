@@ -2,12 +2,13 @@
  * Builds the title, overview and category of a conversation by counting words. Pure, offline and
  * deterministic. The transcript is data: no instruction in it is followed.
  */
+
 import type { Cited, SpokenSegment, Understood } from '../../../core/contract/plugin.ts';
 import type { Category } from '../../../core/domain/conversations/categories.ts';
+import type { Pace } from '../../kit/kit.ts';
 import { categoryOf } from './categories.ts';
 import { LANGUAGES, languageOf } from './language.ts';
 import type { Language } from './languages/language.ts';
-import type { Pacer } from './pacer.ts';
 import { type Token, tokensOf, words } from './tokens.ts';
 import { CLAUSE_STARTS, OPENERS, STOP_WORDS, TITLE_SMALL_WORDS } from './words.ts';
 
@@ -63,23 +64,23 @@ export interface Structure extends Pick<Understood, 'title' | 'overview' | 'cate
 export async function structure(
   segments: readonly Said[],
   language: string | null,
-  pacer: Pacer,
+  pace: Pace,
 ): Promise<Structure> {
   const english = language === null || language.toLowerCase().startsWith('en');
   const sentences = await weighed(
-    await sample(withoutBackground(segments), language?.toLowerCase().startsWith('en') ?? false, pacer),
-    pacer,
+    await sample(withoutBackground(segments), language?.toLowerCase().startsWith('en') ?? false, pace),
+    pace,
   );
-  await pacer.pause();
+  await pace();
   const marked = new Set(segments.filter(({ isMarked }) => isMarked).map(({ id }) => id));
   const spoken = languageOf(
     sentences.slice(0, MAX_LANGUAGE_SENTENCES).flatMap(tokensOfSentence),
     language ? [language] : [],
   );
-  const counts = await countsOf(sentences, pacer);
+  const counts = await countsOf(sentences, pace);
   return {
-    ...(await titleOf(sentences, counts, english, pacer)),
-    topics: await topicsOf(sentences, counts, spoken, pacer),
+    ...(await titleOf(sentences, counts, english, pace)),
+    topics: await topicsOf(sentences, counts, spoken, pace),
     overview: overviewOf(sentences, english, marked),
     category: categoryOf(
       [...sentences.flatMap(sentence => sentence.words), ...kin(segments)],
@@ -121,14 +122,14 @@ function fallbackFor(segments: readonly Said[]): Category {
 }
 
 /** Sentences with single blanks, no control characters and no hesitation. */
-async function sample(segments: readonly Said[], english: boolean, pacer: Pacer): Promise<Sentence[]> {
+async function sample(segments: readonly Said[], english: boolean, pace: Pace): Promise<Sentence[]> {
   const chars = segments.reduce((sum, segment) => sum + segment.text.length, 0);
   const step = Math.max(1, Math.ceil(chars / MAX_CHARS));
   const sentences: Sentence[] = [];
   for (const [index, { id, text, isMarked }] of segments.entries()) {
     if (!isMarked && index % step !== 0) continue;
     sentences.push(...split({ id, text: tidy(text.slice(0, MAX_CHARS), english) }));
-    await pacer.pause();
+    await pace();
   }
   return sentences;
 }
@@ -202,11 +203,11 @@ export function isOfTime(word: string): boolean {
 }
 
 /** Weighs sentences: words that occur in several sentences, but not in all, count most, and early sentences count more. */
-async function weighed(sentences: Sentence[], pacer: Pacer): Promise<Sentence[]> {
+async function weighed(sentences: Sentence[], pace: Pace): Promise<Sentence[]> {
   const counts = new Map<string, number>();
   for (const word of sentences.flatMap(sentence => sentence.telling))
     counts.set(word, (counts.get(word) ?? 0) + 1);
-  await pacer.pause();
+  await pace();
   const worth = (word: string) => {
     const count = counts.get(word) ?? 0;
     return Math.log2(1 + count) * Math.log2(1 + sentences.length / count);
@@ -219,12 +220,12 @@ async function weighed(sentences: Sentence[], pacer: Pacer): Promise<Sentence[]>
 }
 
 /** How often each word of the subject was said, each sentence counting once. */
-async function countsOf(sentences: readonly Sentence[], pacer: Pacer): Promise<ReadonlyMap<string, number>> {
+async function countsOf(sentences: readonly Sentence[], pace: Pace): Promise<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>();
   for (const { telling } of sentences) {
     for (const word of telling)
       if (counts.has(word) || !isOfTime(word)) counts.set(word, (counts.get(word) ?? 0) + 1);
-    await pacer.pause();
+    await pace();
   }
   return counts;
 }
@@ -234,7 +235,7 @@ async function titleOf(
   sentences: readonly Sentence[],
   counts: ReadonlyMap<string, number>,
   english: boolean,
-  pacer: Pacer,
+  pace: Pace,
 ): Promise<Pick<Structure, 'title' | 'isCut'>> {
   const isOfMatter = ({ telling }: Sentence) => telling.some(word => counts.has(word));
   const candidates = sentences.filter(({ words }) => words.length >= MIN_TITLE_WORDS);
@@ -242,7 +243,7 @@ async function titleOf(
   for (const each of candidates.length > 0 ? candidates : sentences) {
     const weight = each.weight * (isTalk(each) ? TALK_WEIGHT : 1) * (isOfMatter(each) ? 1 : TIME_WEIGHT);
     rated.push({ ...each, weight });
-    await pacer.pause();
+    await pace();
   }
   const best = heaviest(rated);
   if (!best) return { title: { text: UNTITLED, from: [] }, isCut: false };
@@ -312,11 +313,11 @@ async function topicsOf(
   sentences: readonly Sentence[],
   counts: ReadonlyMap<string, number>,
   { acts }: Language,
-  pacer: Pacer,
+  pace: Pace,
 ): Promise<Cited | null> {
   const nouns = new Map<string, { text: string; from: string }>();
   for (const { text, from } of sentences) {
-    await pacer.pause();
+    await pace();
     const tokens = tokensOf(text);
     for (const [at, token] of tokens.entries()) {
       if (!counts.has(token.word) || token.word.length < MIN_TOPIC_CHARS) continue;

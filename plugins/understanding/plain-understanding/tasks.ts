@@ -2,12 +2,13 @@
  * Finds the owner's tasks: promises of the owner, and requests of others that the owner did not refuse. The
  * text uses only words that were said.
  */
+
 import type { UnderstandingContext, UnderstoodTask } from '../../../core/contract/plugin.ts';
+import type { Pace } from '../../kit/kit.ts';
 import type { Act } from './acts.ts';
 import { type When, whenOf } from './dates.ts';
 import type { Language } from './languages/language.ts';
 import { type Line, mentionedBefore } from './lines.ts';
-import type { Pacer } from './pacer.ts';
 import { contentOf, describe, describeLine, nounIn, sharesContent, stemOf } from './task-text.ts';
 import { sentenceEnd, sentenceStart, type Token, tokensOf, withoutAccents } from './tokens.ts';
 
@@ -71,12 +72,12 @@ interface Found {
 export async function tasksOf(
   lines: readonly Line[],
   context: TaskContext,
-  pacer: Pacer,
+  pace: Pace,
 ): Promise<UnderstoodTask[]> {
   if (!lines.some(({ isOwn }) => isOwn)) return [];
   const finder = new Finder(lines, context);
   for (const index of lines.keys()) {
-    await pacer.pause();
+    await pace();
     finder.read(index);
     if (finder.found.length >= MAX_TASKS) break;
   }

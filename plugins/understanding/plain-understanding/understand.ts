@@ -1,23 +1,23 @@
 import type { Understanding } from '../../../core/contract/plugin.ts';
+import { createBackgroundPace } from '../../kit/kit.ts';
 import { isBroadcast } from './broadcast.ts';
 import { eventsOf } from './events.ts';
 import { readLines } from './lines.ts';
 import { divided } from './long-segments.ts';
 import { memoriesOf } from './memories.ts';
 import { saysNothing } from './nothing.ts';
-import { Pacer } from './pacer.ts';
 import { structure } from './structure.ts';
 import { tasksOf } from './tasks.ts';
 import { titleWith } from './titles.ts';
 
 export const understand: Understanding['understand'] = async (transcript, context, signal) => {
   signal.throwIfAborted();
-  const pacer = new Pacer(signal);
+  const pace = createBackgroundPace(signal);
   const segments = divided(transcript);
-  const lines = await readLines(segments, context, pacer);
-  const tasks = await tasksOf(lines, context, pacer);
-  const events = await eventsOf(lines, tasks, context, pacer);
-  const { overview, category, ...title } = await structure(segments, context.languages[0] ?? null, pacer);
+  const lines = await readLines(segments, context, pace);
+  const tasks = await tasksOf(lines, context, pace);
+  const events = await eventsOf(lines, tasks, context, pace);
+  const { overview, category, ...title } = await structure(segments, context.languages[0] ?? null, pace);
   const isEnglish = context.languages[0]?.toLowerCase().startsWith('en') ?? true;
   return {
     discard: saysNothing(transcript) || isBroadcast(transcript),
@@ -26,7 +26,7 @@ export const understand: Understanding['understand'] = async (transcript, contex
     title: titleWith(title, events, tasks, isEnglish),
     tasks: tasks.map(task => (isInstant(task.dueAt) ? task : { ...task, dueAt: null })),
     events: events.filter(({ startAt }) => isInstant(startAt)),
-    memories: await memoriesOf(segments, context, pacer),
+    memories: await memoriesOf(segments, context, pace),
   };
 };
 

@@ -1,9 +1,9 @@
 import test from 'ava';
 import type { SpokenSegment } from '../../../../core/contract/plugin.ts';
+import { createBackgroundPace } from '../../../../plugins/kit/kit.ts';
 import { memoriesOf } from '../../../../plugins/understanding/plain-understanding/memories.ts';
-import { Pacer } from '../../../../plugins/understanding/plain-understanding/pacer.ts';
 
-const pacer = new Pacer(new AbortController().signal);
+const pace = createBackgroundPace(new AbortController().signal);
 
 type Line = readonly [speaker: string, text: string];
 
@@ -21,7 +21,7 @@ function heardBy(known: string[], language: string, ...lines: Line[]) {
     }),
   );
   const context = { owner: 'Anna', people: ['Ben', 'Nora'], languages: [language] };
-  return memoriesOf(transcript, { ...context, memoriesNear: async () => known }, pacer);
+  return memoriesOf(transcript, { ...context, memoriesNear: async () => known }, pace);
 }
 
 const texts = async (...given: Parameters<typeof heard>) => (await heard(...given)).map(({ text }) => text);

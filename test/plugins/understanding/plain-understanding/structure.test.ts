@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import { setImmediate as nextRound } from 'node:timers/promises';
 import test from 'ava';
 import { CATEGORY_EMOJI, isCategory } from '../../../../core/domain/conversations/categories.ts';
+import { createBackgroundPace } from '../../../../plugins/kit/kit.ts';
 import { divided } from '../../../../plugins/understanding/plain-understanding/long-segments.ts';
 import { memoriesOf } from '../../../../plugins/understanding/plain-understanding/memories.ts';
-import { Pacer } from '../../../../plugins/understanding/plain-understanding/pacer.ts';
 import { structure as paced } from '../../../../plugins/understanding/plain-understanding/structure.ts';
 import { titleWith } from '../../../../plugins/understanding/plain-understanding/titles.ts';
 
 const never = new AbortController().signal;
 const structure = (segments: Parameters<typeof paced>[0], language: string | null) =>
-  paced(segments, language, new Pacer(never));
+  paced(segments, language, createBackgroundPace(never));
 
 /** As core shows it: the texts alone. */
 async function shown(texts: readonly string[], language: string | null = 'en') {
@@ -227,11 +227,15 @@ test('Other work gets a turn of the event loop within every segment of a long co
     rests.push(ms);
     return nextRound();
   };
-  await paced(segments, 'en', new Pacer(never, isBusyFor(4), rest));
+  await paced(segments, 'en', createBackgroundPace(never, isBusyFor(4), rest));
   const ofStructure = turns;
-  await memoriesOf(segments, context, new Pacer(never, isBusyFor(4), rest));
+  await memoriesOf(segments, context, createBackgroundPace(never, isBusyFor(4), rest));
   const ofMemories = turns - ofStructure;
-  await memoriesOf(segments, context, new Pacer(never, () => 0));
+  await memoriesOf(
+    segments,
+    context,
+    createBackgroundPace(never, () => 0),
+  );
   const ofAnInstant = turns - ofStructure - ofMemories;
   clearImmediate(immediate);
   t.true(ofStructure >= segments.length, `title and overview: ${ofStructure}`);

@@ -1,8 +1,8 @@
 import test from 'ava';
 import { instantOf, wallTime } from '../../../../core/domain/wall-clock.ts';
+import { createBackgroundPace } from '../../../../plugins/kit/kit.ts';
 import { eventsOf } from '../../../../plugins/understanding/plain-understanding/events.ts';
 import { readLines } from '../../../../plugins/understanding/plain-understanding/lines.ts';
-import { Pacer } from '../../../../plugins/understanding/plain-understanding/pacer.ts';
 import { tasksOf } from '../../../../plugins/understanding/plain-understanding/tasks.ts';
 
 import { DIALOGUES, NO_TASKS } from './dialogues.ts';
@@ -39,8 +39,8 @@ interface Where {
 }
 
 async function tasksIn(said: ReturnType<typeof transcript>, context: ReturnType<typeof contextIn>) {
-  const pacer = new Pacer(new AbortController().signal);
-  return tasksOf(await readLines(said, context, pacer), context, pacer);
+  const pace = createBackgroundPace(new AbortController().signal);
+  return tasksOf(await readLines(said, context, pace), context, pace);
 }
 
 /** `text @ instant`, in local time of the zone. */
@@ -178,10 +178,10 @@ test('Words that only look like dates give no due date', async t => {
 
 test('An appointment with a time of day becomes an event; past or hypothetical ones do not', async t => {
   const events = async (text: string) => {
-    const pacer = new Pacer(new AbortController().signal);
+    const pace = createBackgroundPace(new AbortController().signal);
     const context = contextIn('Europe/Berlin', 'en');
-    const lines = await readLines(transcript([['Ada', text]], SAID), context, pacer);
-    const found = await eventsOf(lines, [], context, pacer);
+    const lines = await readLines(transcript([['Ada', text]], SAID), context, pace);
+    const found = await eventsOf(lines, [], context, pace);
     return found.map(({ text, startAt, from }) => [text, new Date(startAt).toISOString(), from]);
   };
   t.deepEqual(await events('The dentist appointment is on tuesday at half past two.'), [
@@ -194,14 +194,9 @@ test('An appointment with a time of day becomes an event; past or hypothetical o
 
 test('A time that another offers and the owner accepts is an appointment', async t => {
   const found = async (language: string, ...lines: Line[]) => {
-    const pacer = new Pacer(new AbortController().signal);
+    const pace = createBackgroundPace(new AbortController().signal);
     const context = contextIn('Europe/Berlin', language);
-    const events = await eventsOf(
-      await readLines(transcript(lines, SAID), context, pacer),
-      [],
-      context,
-      pacer,
-    );
+    const events = await eventsOf(await readLines(transcript(lines, SAID), context, pace), [], context, pace);
     return events.map(({ text, startAt }) => `${text} @ ${new Date(startAt).toISOString()}`);
   };
   const dead: Line = ['Ada', 'The power points in my kitchen are dead.'];
@@ -229,10 +224,10 @@ test('A time that another offers and the owner accepts is an appointment', async
 
 test('People who come, things that somebody has, and evenings are appointments', async t => {
   const found = async (text: string, language = 'en') => {
-    const pacer = new Pacer(new AbortController().signal);
+    const pace = createBackgroundPace(new AbortController().signal);
     const context = contextIn('Europe/Berlin', language);
-    const lines = await readLines(transcript([['Ada', text]], SAID), context, pacer);
-    const events = await eventsOf(lines, [], context, pacer);
+    const lines = await readLines(transcript([['Ada', text]], SAID), context, pace);
+    const events = await eventsOf(lines, [], context, pace);
     return events.map(({ startAt }) => new Date(startAt).toISOString());
   };
   t.deepEqual(await found("Don't forget my mum's coming on Sunday."), ['2026-03-15T11:00:00.000Z']);
