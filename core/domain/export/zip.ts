@@ -15,7 +15,7 @@ export interface ArchivedFile {
   isCompressed: boolean;
 }
 
-const deflateElsewhere = promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.deflateRaw);
+const compressed = promisify<Uint8Array, Buffer>(zlib.deflateRaw);
 const inflate = promisify<Uint8Array, Buffer>(zlib.inflateRaw);
 
 const VERSION = 45;
@@ -30,15 +30,23 @@ const LAST_BLOCK = Buffer.of(3, 0);
 const ZIP64_SIZES = 1;
 const MAX_16 = 0xffff;
 const MAX_32 = 0xffffffff;
-/** Size from which compression takes longer than handing it to another thread. */
-const SMALL_BYTES = 8 * 1024;
-/** A window of that size, and 48 KiB instead of 256 to allocate and collect for each piece. */
-const SMALL_MEMORY = { windowBits: 13, memLevel: 5 };
 /** Size of the parts in which the list of files is kept compressed: paths repeat, so a tenth remains. */
 const LIST_BYTES = 64 * 1024;
 
 /** Yields an archive, no faster than it is read. Its files are asked for one after the other. */
 export async function* zipOf(files: AsyncIterable<ArchivedFile>): AsyncGenerator<Uint8Array> {
+  const deflater = createDeflater();
+  try {
+    yield* piecesOf(files, deflater);
+  } finally {
+    deflater.close();
+  }
+}
+
+async function* piecesOf(
+  files: AsyncIterable<ArchivedFile>,
+  { deflate }: ReturnType<typeof createDeflater>,
+): AsyncGenerator<Uint8Array> {
   let offset = 0;
   let count = 0;
   const list = createList();
@@ -94,11 +102,30 @@ export async function* zipOf(files: AsyncIterable<ArchivedFile>): AsyncGenerator
   yield fields(32, Math.min(length, MAX_32), 32, Math.min(offset, MAX_32), 16, 0);
 }
 
-/** Resolves to blocks that others can follow. */
-async function deflate(piece: Uint8Array): Promise<Buffer> {
-  const options = { finishFlush: zlib.constants.Z_SYNC_FLUSH };
-  if (piece.length > SMALL_BYTES) return deflateElsewhere(piece, options);
-  return zlib.deflateRawSync(piece, { ...options, ...SMALL_MEMORY });
+/**
+ * Compresses pieces of all files. One for each file, or each piece, would be a quarter of a megabyte to allocate, and garbage
+ * that is collected for 50 ms twice a second.
+ */
+function createDeflater() {
+  const stream = zlib.createDeflateRaw();
+  let parts: Buffer[] = [];
+  let failed: (error: Error) => void = () => {};
+  stream.on('data', part => parts.push(part));
+  stream.on('error', error => failed(error));
+  return {
+    /** Resolves to complete blocks, which refer to no earlier ones. */
+    async deflate(piece: Uint8Array): Promise<Buffer> {
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      failed = reject;
+      stream.write(piece);
+      stream.flush(zlib.constants.Z_FULL_FLUSH, resolve);
+      await promise;
+      const blocks = Buffer.concat(parts);
+      parts = [];
+      return blocks;
+    },
+    close: () => stream.destroy(),
+  };
 }
 
 /** The central directory, which is written last. */
@@ -111,7 +138,7 @@ function createList() {
       records.push(...record);
       for (const part of record) bytes += part.length;
       if (bytes < LIST_BYTES) return;
-      full.push(await deflateElsewhere(Buffer.concat(records), {}));
+      full.push(await compressed(Buffer.concat(records)));
       records = [];
       bytes = 0;
     },
