@@ -41,15 +41,9 @@ import { AppError, toAppError } from './runtime/errors.ts';
 import { recordInstallation, refuseLostDatabase } from './runtime/installation.ts';
 import { concealSecrets, type Log } from './runtime/log.ts';
 import { startUpkeep } from './runtime/upkeep.ts';
-import {
-  createServices,
-  createServing,
-  type Foundation,
-  orphanedAudioOf,
-  type ServerState,
-  type Services,
-  spoolOf,
-} from './services.ts';
+import { spoolOf } from './services/directories.ts';
+import type { Foundation, ServerState } from './services/domain.ts';
+import { createServices, createServing, orphanedAudioOf, type Services } from './services.ts';
 import { type Catalogue, readCatalogue } from './system/models.ts';
 
 export interface App {

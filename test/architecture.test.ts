@@ -75,7 +75,7 @@ const RULES: Rule[] = [
     may: ['config/{keys,nearest}.ts', ...RUNTIME, ...CONFIG],
     types: CONTRACTS,
   },
-  { from: ['core/{app,services}.ts'], may: ['core/**', ...CONFIG] },
+  { from: ['core/{app,services}.ts', 'core/services/*.ts'], may: ['core/**', ...CONFIG] },
   {
     from: ['core/{main,serve}.ts'],
     may: [

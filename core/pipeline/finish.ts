@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Clock, Conversation, Job, Structured } from '../contract/model.ts';
-import type { Conversations, Heard } from '../domain/conversations/conversations.ts';
+import type { Heard } from '../domain/conversations/conclusions.ts';
+import type { Conversations } from '../domain/conversations/conversations.ts';
 import { silenceEnd } from '../domain/conversations/lifecycle.ts';
 import type { Marks } from '../domain/conversations/marks.ts';
 import { progressIn, progressOf } from '../domain/tasks/heard-goals.ts';
