@@ -64,9 +64,8 @@ test('An empty archive can be read', async t => {
   t.is(await read(t, [], async () => t.fail()), 0);
 });
 
-(isThorough ? test : test.skip)(
-  'More than 65,535 files, and more than 4 GiB, fit into an archive',
-  async t => {
+if (isThorough)
+  test('More than 65,535 files, and more than 4 GiB, fit into an archive', async t => {
     t.timeout(300_000);
     const few = 66_000;
     const piece = Buffer.alloc(1 << 20);
@@ -89,5 +88,4 @@ test('An empty archive can be read', async t => {
       t.is(bytes, pieces * piece.length, entry.fileName);
     });
     t.is(count, few + 2);
-  },
-);
+  });
