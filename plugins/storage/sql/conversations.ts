@@ -66,7 +66,7 @@ export function conversationStore({ read, write, atomic }: Access): Conversation
             ['user_id = ?', userId],
             ['source = ?', source],
             deviceId === null ? ['device_id is null'] : ['device_id = ?', deviceId],
-            ['status = ?', 'in_progress'],
+            ["status = 'in_progress'"], // as its index has it: a parameter would make SQLite read all rows
           ],
           ['order by created_at desc, id desc limit 1'],
         ),
@@ -127,11 +127,15 @@ async function removeSegments(db: Knex, userId: string, conversationId: string):
 
 const SPOKEN_BY = 'id in (select conversation_id from segments where user_id = ? and person_id = ?)';
 
+/** The condition of the index `conversations_unfinished`. */
+const UNFINISHED = "status in ('in_progress', 'processing')";
+
 function conditions(userId: string, filter: ConversationFilter): (Clause | undefined)[] {
   const { ids, statuses, categories, folderId, createdFrom, createdTo, startedFrom, startedTo } = filter;
   return [
     ids && oneOf('id', ids),
     statuses && oneOf('status', statuses),
+    statuses?.every(status => status === 'in_progress' || status === 'processing') ? [UNFINISHED] : undefined,
     categories && oneOf('category', categories),
     given('folder_id = ?', folderId),
     given('source = ?', filter.source),

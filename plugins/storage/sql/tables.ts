@@ -107,6 +107,8 @@ export async function openOwned(
     const columns = columnsOf(place, shape, error);
     const toRow = rowReader(place, shape, columns, error);
     const wanted = shape.columns.map(column => column.name);
+    /** Without the owner, whom SQLite would compare again: it would read all rows before the page. */
+    const order = key.filter(column => column !== OWNER);
     return {
       name,
       async *rows(userId) {
@@ -115,11 +117,14 @@ export async function openOwned(
           const page: Record<string, unknown>[] = await read(`${name}.owned`, db => {
             const query = db(name).select(wanted).where(OWNER, userId).orderBy(key).limit(ROWS_AT_ONCE);
             if (!after) return query;
-            return query.whereRaw(`(${key.map(() => '??')}) > (${key.map(() => '?')})`, [...key, ...after]);
+            return query.whereRaw(`(${order.map(() => '??')}) > (${order.map(() => '?')})`, [
+              ...order,
+              ...after,
+            ]);
           });
           if (page.length > 0) yield page.map(toRow);
           if (page.length < ROWS_AT_ONCE) return;
-          last = key.map(column => page.at(-1)?.[column] as Knex.Value); // read from this database
+          last = order.map(column => page.at(-1)?.[column] as Knex.Value); // read from this database
         }
       },
       ...checksOf(tables, columns),

@@ -231,6 +231,24 @@ const LOOKS: Record<string, (storage: Storage, dialect: Dialect) => Promise<unkn
   'the next job': ({ jobs }) => jobs.nextRunAt(['finish', 'embed']),
 };
 
+/** Queries for a few of all conversations, each with the index that it needs: any other one leads to all of them. */
+const FEW: Record<string, { index: string; ask(storage: Storage): Promise<unknown> }> = {
+  'the open conversation of a device': {
+    index: 'conversations_open',
+    ask: ({ conversations }) => conversations.findOpen('anna', 'omi', 'pendant'),
+  },
+  'unfinished conversations': {
+    index: 'conversations_unfinished',
+    ask: ({ conversations }) =>
+      conversations.list('anna', { statuses: ['in_progress', 'processing'], locked: false, ...PAGE }),
+  },
+  'running conversations': {
+    index: 'conversations_unfinished',
+    ask: ({ conversations }) =>
+      conversations.list('anna', { statuses: ['in_progress'], locked: false, ...PAGE }),
+  },
+};
+
 const CLIENTS = server instanceof Error ? (['sqlite'] as const) : (['sqlite', 'postgres'] as const);
 
 for (const client of CLIENTS)
@@ -250,6 +268,26 @@ for (const client of CLIENTS)
       const plans = await explain(dialect, () => ask(storage, dialect));
       const scans = plans.flatMap(({ faults }) => faults.filter(fault => /scan/i.test(fault)));
       t.deepEqual(scans, [], `${title}: ${JSON.stringify(plans)}`);
+    }
+    for (const [title, { index, ask }] of Object.entries(FEW)) {
+      const [plan] = await explain(dialect, () => ask(storage));
+      t.true(
+        plan?.steps.some(step => step.includes(index)),
+        `${title}: ${JSON.stringify(plan)}`,
+      );
+    }
+    for (const { name, rows } of await storage.owned()) {
+      const pages = await explain(dialect, async () => {
+        let read = 0;
+        for await (const page of rows('anna')) if (page.length > 0 && ++read === 2) break;
+      });
+      if (client === 'postgres' || pages.length < 2) continue;
+      const steps = pages[1]?.steps.join('; ') ?? '';
+      t.regex(
+        steps,
+        /^SEARCH [^;]*>\(?\?[^;]*$/,
+        `a later page of ${name} begins where the one before it ended`,
+      );
     }
     // The same helper detects bad queries.
     const unsorted = explain(dialect, () =>
