@@ -50,7 +50,7 @@ export async function contextOf(
   }: ContextDeps,
 ): Promise<UnderstandingContext> {
   const { userId, language } = conversation;
-  const [owner, known, { timeZone }, open, active, { folders }, wishes] = await Promise.all([
+  const [owner, known, { timeZone }, open, active, folders, wishes] = await Promise.all([
     users.get(userId),
     people.list(userId),
     notifications.settings(userId),

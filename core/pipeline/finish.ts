@@ -49,7 +49,7 @@ export async function understood(
       : await understand(spoken(segments, conversation, nameOf, marked), context, signal, present);
   if (outcome === null) return ofPhotos(await conversations.photos(userId, id));
   const { structured, memories, folder: named, progress } = outcome;
-  const { folders } = await conversations.folders(userId);
+  const folders = await conversations.folders(userId);
   const folder = await folderOf(structured, named, folders, context.embedder, signal).catch(error => {
     signal.throwIfAborted();
     log.warn({ err: error, conversation: id }, 'no folder could be looked for by meaning');

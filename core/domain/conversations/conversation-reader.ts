@@ -31,14 +31,11 @@ export function createConversationReader({ storage }: { storage: Storage }) {
       (segment.isUser ? owner.name : people.get(segment.personId ?? '')) ?? `Speaker ${segment.speakerId}`;
   }
 
-  /** Lists folders in order with the number of conversations in each, without discarded ones. Creates none. */
-  async function folders(userId: string): Promise<{ folders: Folder[]; counts: Map<string, number> }> {
-    const [folders, counts] = await Promise.all([
-      storage.folders.list(userId),
-      storage.folders.counts(userId),
-    ]);
-    return { folders, counts };
-  }
+  /** Lists folders in order. Creates none. */
+  const folders = (userId: string): Promise<Folder[]> => storage.folders.list(userId);
+
+  /** Counts the conversations of each folder, without discarded ones; it reads all of them. */
+  const folderCounts = (userId: string): Promise<Map<string, number>> => storage.folders.counts(userId);
 
   /** Returns the names of the user's folders, by id. */
   async function folderNames(userId: string): Promise<Map<string, string>> {
@@ -72,5 +69,5 @@ export function createConversationReader({ storage }: { storage: Storage }) {
     return storage.photos.list(userId, id, ALL_PHOTOS);
   }
 
-  return { get, list, transcript, segments, photos, speakerNames, folders, folderNames };
+  return { get, list, transcript, segments, photos, speakerNames, folders, folderCounts, folderNames };
 }

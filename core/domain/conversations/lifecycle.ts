@@ -23,6 +23,12 @@ export const NO_STRUCTURE: Structured = {
   events: [],
 };
 
+/**
+ * Maximum time from the creation of a conversation to its first words. Queries by the latter are limited by the former as
+ * well, which has an index.
+ */
+export const LATEST_START_MS = 24 * 3600_000;
+
 /** Maximum photos per conversation. */
 export const MAX_PHOTOS = 1000;
 

@@ -3,6 +3,7 @@ import type { Conversation, Segment, User } from '../../contract/model.ts';
 import { inPages } from '../pages.ts';
 import { dayAfter, instantOf, wallTime } from '../wall-clock.ts';
 import type { Conversations } from './conversations.ts';
+import { LATEST_START_MS } from './lifecycle.ts';
 
 const HOURS = 24;
 
@@ -39,7 +40,8 @@ export async function statisticsOf(
   const people = new Map<string, Statistics['people'][number]>();
   const nameOf = await conversations.speakerNames(user);
   const startedFrom = instantOf({ day: dates[0] ?? today, minute: 0 }, timeZone);
-  const filter = { startedFrom, startedTo: now, discarded: false, locked: false };
+  const createdFrom = startedFrom - LATEST_START_MS;
+  const filter = { createdFrom, startedFrom, startedTo: now, discarded: false, locked: false };
   const all = inPages<Conversation>(page => conversations.list(user.id, { ...filter, ...page }), {
     limit: Number.POSITIVE_INFINITY,
     offset: 0,

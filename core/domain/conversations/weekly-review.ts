@@ -3,6 +3,7 @@ import type { Storage } from '../../contract/plugin.ts';
 import { createPace } from '../../runtime/pace.ts';
 import type { Notifications } from '../notifications/notifications.ts';
 import { dayAfter, instantOf, wallTime } from '../wall-clock.ts';
+import { LATEST_START_MS } from './lifecycle.ts';
 
 const DAYS = 7;
 const PAGE = 200;
@@ -72,7 +73,7 @@ export function createWeeklyReviews({
         statuses: ['completed'],
         discarded: false,
         locked: false,
-        createdFrom: begin,
+        createdFrom: begin - LATEST_START_MS,
         startedFrom: begin,
         startedTo: end - 1,
         limit: PAGE,

@@ -54,11 +54,14 @@ const Edit = someOf({
 }).meta({ id: 'FolderEdit', override: { examples: [{ icon: '🌻' }] } });
 
 /** Listing folders, and creating one's own. */
-export function folderRoutes(conversations: Pick<Conversations, 'folders'>, folders: Folders): Route[] {
+export function folderRoutes(
+  conversations: Pick<Conversations, 'folders' | 'folderCounts'>,
+  folders: Folders,
+): Route[] {
   const own = { tag: 'Folders', credential: 'idToken', query: z.object({}) } as const;
   const one = z.object({ folder_id: z.string() });
   const countOf = async (userId: string, id: string) =>
-    (await conversations.folders(userId)).counts.get(id) ?? 0;
+    (await conversations.folderCounts(userId)).get(id) ?? 0;
   return [
     route({
       ...own,
@@ -113,7 +116,10 @@ export function folderRoutes(conversations: Pick<Conversations, 'folders'>, fold
       query: z.object({}),
       response: z.array(FolderJson),
       async handle({ principal: { user } }) {
-        const { folders, counts } = await conversations.folders(user.id);
+        const [folders, counts] = await Promise.all([
+          conversations.folders(user.id),
+          conversations.folderCounts(user.id),
+        ]);
         return folders.map(folder => folderJson(folder, counts.get(folder.id) ?? 0));
       },
     }),

@@ -34,7 +34,7 @@ import { up as sessions } from './migrations/0056-sessions.ts';
 import { up as taskPlaces } from './migrations/0057-task-places.ts';
 import { up as clips } from './migrations/0058-clips.ts';
 import { up as places } from './migrations/0059-places.ts';
-import { up as unfinishedConversations } from './migrations/0060-unfinished-conversations.ts';
+import { up as manyConversations } from './migrations/0060-many-conversations.ts';
 
 /** One step of the schema. It runs in one transaction with all others that are due, and is never undone. */
 export interface Migration {
@@ -77,7 +77,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0057-task-places', up: taskPlaces },
   { name: '0058-clips', up: clips },
   { name: '0059-places', up: places },
-  { name: '0060-unfinished-conversations', up: unfinishedConversations },
+  { name: '0060-many-conversations', up: manyConversations },
 ];
 
 type Context = Pick<PluginContext<never>, 'log' | 'clock' | 'error'>;

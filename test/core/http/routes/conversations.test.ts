@@ -61,7 +61,7 @@ test('A conversation has every field of the API, null if there is no value', asy
   const { id } = await complete({ title: 'A walk', category: 'health' }, ['one', 'two']);
   const { status, text } = await ask(`${LIST}/${id}`);
   t.is(status, 200);
-  const folder = (await conversations.folders(user.id)).folders.find(({ name }) => name === 'Personal');
+  const folder = (await conversations.folders(user.id)).find(({ name }) => name === 'Personal');
   t.deepEqual(JSON.parse(text), {
     id,
     created_at: new Date(startedAt).toISOString(),
