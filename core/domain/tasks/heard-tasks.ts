@@ -46,7 +46,7 @@ export async function storeHeardIn(
     .map(draft => heardId(conversation, draft))
     .filter(known => !present.has(known));
   const done = new Set([...deleted, ...kept.map(item => item.id)]);
-  const open = await itemsOf(tx, userId, { completed: false, limit: MAX_OPEN });
+  const open = await openItemsOf(tx, userId);
   const worded = new Set([...kept, ...open].map(wording));
   const isSettled = ({ description }: ActionItemDraft) => settled.some(each => isReworded(each, description));
   for (const [itemId, draft] of heard)
@@ -59,7 +59,7 @@ export async function settledIn(tx: Stores, conversation: Conversation): Promise
   const { userId, id, structured } = conversation;
   const items = await itemsOf(tx, userId, { conversationId: id, limit: MAX_OF_CONVERSATION });
   const untouched = new Set(items.filter(item => isUntouched(conversation, item)).map(item => item.id));
-  const present = new Set((await itemsOf(tx, userId, { limit: MAX_OPEN, completed: false })).map(wording));
+  const present = new Set((await openItemsOf(tx, userId)).map(wording));
   const settled = structured.actionItems.filter(
     draft => !untouched.has(heardId(conversation, draft)) && !present.has(wording(draft)),
   );
@@ -84,6 +84,13 @@ function itemsOf(
   filter: Omit<ActionItemFilter, 'offset'>,
 ): Promise<ActionItem[]> {
   return tx.actionItems.list(userId, { ...filter, offset: 0 });
+}
+
+/** Asks for locked ones apart: together, all open tasks of the account would be read and sorted. */
+async function openItemsOf(tx: Stores, userId: string): Promise<ActionItem[]> {
+  const open = { completed: false, limit: MAX_OPEN };
+  const items = await itemsOf(tx, userId, { ...open, locked: false });
+  return [...items, ...(await itemsOf(tx, userId, { ...open, locked: true }))];
 }
 
 function heardId({ userId, id }: Conversation, draft: Pick<ActionItemDraft, 'description'>): string {

@@ -1,7 +1,7 @@
 import type { ActionItemFilter, ActionItemStore } from '../../../core/contract/plugin.ts';
 import type { Access } from './access.ts';
 import { ActionItems } from './models.ts';
-import { type Clause, first, given, insert, keyOf, oneOf, select } from './statements.ts';
+import { type Clause, first, given, insert, keyOf, select } from './statements.ts';
 
 /** Matches the index; otherwise the rows would have to be sorted. */
 const ORDER = 'completed, (due_at is null), due_at, created_at desc, id';
@@ -49,8 +49,7 @@ export function actionItemStore({ read, write, atomic }: Access): ActionItemStor
 function conditions(filter: ActionItemFilter): (Clause | undefined)[] {
   const { locked, completed, conversationId, createdFrom, createdTo, dueFrom, dueTo } = filter;
   return [
-    // Names both, because the index has it before `completed`: SQLite would read the completed ones as well.
-    locked === undefined ? oneOf('locked', [false, true]) : given('locked = ?', locked),
+    given('locked = ?', locked),
     given('completed = ?', completed),
     given('conversation_id = ?', conversationId),
     given('created_at >= ?', createdFrom),

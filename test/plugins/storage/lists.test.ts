@@ -242,10 +242,6 @@ const FEW: Record<string, { index: string; ask(storage: Storage): Promise<unknow
     ask: ({ conversations }) =>
       conversations.list('anna', { statuses: ['in_progress', 'processing'], locked: false, ...PAGE }),
   },
-  'open action items, locked or not': {
-    index: 'action_items_order (user_id=? AND locked=? AND completed=?',
-    ask: ({ actionItems }) => actionItems.list('anna', { completed: false, ...PAGE }),
-  },
   'conversations with a position': {
     index: 'conversations_located',
     ask: ({ conversations }) => conversations.positions('anna', SHOWN),
