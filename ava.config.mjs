@@ -63,7 +63,7 @@ export default {
   // Ends what hangs. Tests have no limits of their own: they take as long as the machine needs beside other work.
   timeout: '10m',
   // More than there are processors: a fifth of the time of many files is spent waiting.
-  concurrency: 7,
+  concurrency: 5,
   workerThreads: false,
   require: ['./test/helpers/no-source-maps.ts'],
   // Of the time in which a file loads 2,000 modules, a sixth went to links in their paths.
