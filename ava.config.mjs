@@ -13,10 +13,14 @@ const LONG = [
   'test/core/control/move.test.ts',
   'test/torture/days.test.ts',
   'test/core/listen/recognition/service.test.ts',
+  'test/core/listen/recordings/long-message.test.ts',
+  'test/core/listen/whole-run.test.ts',
+  'test/core/listen/field-clients.test.ts',
   'test/bridge/devices/wearables.test.ts',
   'test/bridge/radios/joined.test.ts',
   'test/plugins/page/dashboard-browser.test.ts',
   'test/plugins/page/dashboard-broken.test.ts',
+  'test/plugins/page/dashboard-features.test.ts',
   'test/core/cli/data-directory.test.ts',
   'test/core/slow.test.ts',
   'test/plugins/storage/lists.test.ts',
@@ -39,6 +43,12 @@ const LONG = [
   'test/core/http/openapi.test.ts',
   'test/core/audio/codec-fuzz.test.ts',
   'test/codecs.test.ts',
+  'test/core/backup/backups.test.ts',
+  'test/plugins/llm/llama.test.ts',
+  'test/plugins/storage/sql.test.ts',
+  'test/plugins/stt/whisper.test.ts',
+  'test/main-job.test.ts',
+  'test/lost-packets.test.ts',
 ];
 
 /** Files that share a Postgres server: run next to each other, they need one start of it. */
