@@ -101,7 +101,8 @@ export async function radioTorture(
     onEvent() {},
     limits: LIMITS.devices,
   });
-  const own = () => devices.counts().find(({ name }) => name === 'Omi');
+  /** The only one that can connect: mutated advertisements rename it, and make others of its name. */
+  const own = () => devices.counts().sort((one, other) => other.connections - one.connections)[0];
   const collect = garbageCollector();
   const gauge = async () => {
     for (let i = 0; i < 3; i += 1) await turn();
