@@ -46,3 +46,17 @@ export async function* mapped<Row, Shown>(
 ): AsyncGenerator<Shown> {
   for await (const row of rows) yield await show(row);
 }
+
+/** Yields the pages of a list by id, which are at most `size` long and never empty. */
+export async function* pagesById<Row extends { id: string }>(
+  load: (afterId: string | null, limit: number) => Promise<Row[]>,
+  size: number,
+): AsyncGenerator<Row[]> {
+  for (let after: string | null = null; ; ) {
+    const page = await load(after, size);
+    const last = page.at(-1);
+    if (last) yield page;
+    if (!last || page.length < size) return;
+    after = last.id;
+  }
+}

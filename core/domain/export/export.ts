@@ -1,6 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import type { Clock, Conversation, Memory, Segment, User } from '../../contract/model.ts';
+import type { Clock, Conversation, Segment, User } from '../../contract/model.ts';
 import type { OwnedTable, Row, Storage } from '../../contract/plugin.ts';
 import { AppError } from '../../runtime/errors.ts';
 import { createBackgroundPace, type Pace } from '../../runtime/pace.ts';
@@ -10,6 +10,7 @@ import type { Conversations } from '../conversations/conversations.ts';
 import { MAX_PHOTOS } from '../conversations/lifecycle.ts';
 import { ALL_MARKS, passagesOf } from '../conversations/marks.ts';
 import { newId } from '../ids.ts';
+import { pagesById } from '../pages.ts';
 import { dataFile, FORMAT, LEFT_OUT, MANIFEST } from './account-files.ts';
 import type { AccountMedia, MediaKind } from './account-media.ts';
 import { FORMATS, fileName } from './readable.ts';
@@ -24,7 +25,7 @@ interface Made {
   path: string;
   at: number;
   content: AsyncIterable<string | Uint8Array> | Iterable<string>;
-  /** A file of the disk, which is open until the next one is asked for. */
+  /** Whether the content is compressed already: that of a file on the disk, which is open until the next one is asked for. */
   isCompressed?: true;
 }
 
@@ -149,13 +150,10 @@ export function createAccountExport({
 
   async function* memoriesOf(userId: string): AsyncGenerator<string> {
     yield '# Memories\n\n';
-    for (let after: string | null = null; ; ) {
-      const page: Memory[] = await storage.memories.page(userId, after, PAGE);
+    const pages = pagesById((after, limit) => storage.memories.page(userId, after, limit), PAGE);
+    for await (const page of pages)
       for (const { content, category, locked } of page)
         if (!locked) yield `- ${content.replace(/\s+/g, ' ')} (${category})\n`;
-      after = page.at(-1)?.id ?? null;
-      if (page.length < PAGE) return;
-    }
   }
 
   async function* peopleOf(userId: string): AsyncGenerator<string> {

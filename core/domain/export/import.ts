@@ -4,6 +4,7 @@ import type { Clock, ForeignImport, User } from '../../contract/model.ts';
 import type { OwnedTable, Row, Storage, Stores } from '../../contract/plugin.ts';
 import { AppError } from '../../runtime/errors.ts';
 import { newId } from '../ids.ts';
+import { pagesById } from '../pages.ts';
 import { DESCRIBE_JOB } from '../photos/photos.ts';
 import { RECORDING_JOB } from '../recordings/recordings.ts';
 import { dataFile, LEFT_OUT, MANIFEST, REPLACEABLE } from './account-files.ts';
@@ -281,10 +282,7 @@ function rowOf(table: OwnedTable, line: string, number: number, user: User): Row
 
 /** Vectors follow: they are not in the archive. */
 async function noteMemories(storage: Storage, clock: Clock, userId: string): Promise<void> {
-  for (let after: string | null = null; ; ) {
-    const memories = await storage.memories.page(userId, after, BATCH);
+  const pages = pagesById((after, limit) => storage.memories.page(userId, after, limit), BATCH);
+  for await (const memories of pages)
     await storage.embeddings.note(memories.map(({ id }) => ({ userId, id, changedAt: clock.now() })));
-    if (memories.length < BATCH) return;
-    after = memories.at(-1)?.id ?? null;
-  }
 }

@@ -7,6 +7,7 @@ import type { Clock, Memory } from '../../contract/model.ts';
 import type { Embedder, Storage, Stores, VectorIndex, VectorSpace } from '../../contract/plugin.ts';
 import type { JobHandler } from '../../runtime/jobs.ts';
 import type { Log } from '../../runtime/log.ts';
+import { pagesById } from '../pages.ts';
 
 /** Job that brings one user's vectors up to date. */
 export const EMBED_JOB = 'embed';
@@ -150,12 +151,8 @@ export function createEmbedding({
    */
   async function forgetIn(tx: Stores, userId: string): Promise<string[]> {
     const ids = (await tx.embeddings.changes(userId, MAX_CHANGES)).map(({ id }) => id);
-    for (let after: string | null = null; ; ) {
-      const page: Memory[] = await tx.memories.page(userId, after, BATCH);
-      ids.push(...page.map(({ id }) => id));
-      after = page.at(-1)?.id ?? null;
-      if (page.length < BATCH) break;
-    }
+    const pages = pagesById((after, limit) => tx.memories.page(userId, after, limit), BATCH);
+    for await (const page of pages) ids.push(...page.map(({ id }) => id));
     const payload = { userId, gone: ids };
     await tx.jobs.enqueue({ kind: EMBED_JOB, key: userId, runAt: clock.now(), payload });
     return ids;

@@ -1,5 +1,4 @@
 /** Finds appointments: events and visits on a day or at a time in the future. */
-
 import type { UnderstoodEvent, UnderstoodTask } from '../../../core/contract/plugin.ts';
 import type { Pace } from '../../kit/kit.ts';
 import type { ActKind } from './acts.ts';

@@ -1,5 +1,4 @@
 /** A transcript with its words, languages, dates and acts: what tasks and events are read from. */
-
 import type { SpokenSegment, UnderstandingContext } from '../../../core/contract/plugin.ts';
 import type { Pace } from '../../kit/kit.ts';
 import { type Act, actsIn } from './acts.ts';

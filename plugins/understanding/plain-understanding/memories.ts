@@ -3,7 +3,6 @@
  * "I live in Cologne", "you're allergic to nuts", "mein Mann heißt Jakob". Few forms are accepted, so that
  * almost nothing else is kept.
  */
-
 import type { SpokenSegment, UnderstandingContext, UnderstoodMemory } from '../../../core/contract/plugin.ts';
 import type { Pace } from '../../kit/kit.ts';
 import { LANGUAGES, languageOf } from './language.ts';

@@ -2,7 +2,6 @@
  * Builds the title, overview and category of a conversation by counting words. Pure, offline and
  * deterministic. The transcript is data: no instruction in it is followed.
  */
-
 import type { Cited, SpokenSegment, Understood } from '../../../core/contract/plugin.ts';
 import type { Category } from '../../../core/domain/conversations/categories.ts';
 import type { Pace } from '../../kit/kit.ts';

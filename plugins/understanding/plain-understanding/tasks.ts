@@ -2,7 +2,6 @@
  * Finds the owner's tasks: promises of the owner, and requests of others that the owner did not refuse. The
  * text uses only words that were said.
  */
-
 import type { UnderstandingContext, UnderstoodTask } from '../../../core/contract/plugin.ts';
 import type { Pace } from '../../kit/kit.ts';
 import type { Act } from './acts.ts';
