@@ -704,7 +704,8 @@ testInBrowser('a wearable is paired: a key, one command, and a name once it is t
 });
 
 testInBrowser('speech without text is listed in its conversation, and played', async t => {
-  const query = { codec: 'pcm16', sample_rate: 16_000, source: 'omi', stream: 'walk' };
+  // Its own device, as it would continue an earlier test's conversation otherwise.
+  const query = { codec: 'pcm16', sample_rate: 16_000, client_device_id: 'walk', stream: 'walk' };
   const device = await connectListen(server.url, server.key, query);
   const said = speech('budget');
   device.socket.send(samplesToBytes(joined(said, silence(2))));
@@ -746,7 +747,8 @@ testInBrowser('audio is kept on demand, and played from a line of the transcript
   await eventually(async () => (await get('/v1/users/speech-settings')).keep_audio_days === 7);
   t.deepEqual(await inaccessible(page), []);
 
-  const query = { codec: 'pcm16', sample_rate: 16_000, source: 'omi', stream: 'kept' };
+  // Its own device, as it would continue an earlier test's conversation otherwise.
+  const query = { codec: 'pcm16', sample_rate: 16_000, client_device_id: 'kept', stream: 'kept' };
   const device = await connectListen(server.url, server.key, query);
   device.socket.send(samplesToBytes(joined(speech('budget'), silence(2), speech('tomorrow'), silence(2))));
   const { conversation_id: id } = await device.until('conversation_session');
