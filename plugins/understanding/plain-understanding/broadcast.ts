@@ -3,6 +3,7 @@
  * owner and known people never count as presenters.
  */
 import type { SpokenSegment } from '../../../core/contract/plugin.ts';
+import type { Pace } from '../../kit/kit.ts';
 import { saysNothing } from './nothing.ts';
 
 type Said = Pick<SpokenSegment, 'text' | 'speaker' | 'isUser'>;
@@ -42,26 +43,33 @@ export function presentersIn(transcript: readonly Said[]): ReadonlySet<string> {
 }
 
 /** Returns whether only strangers speak, in the words of a broadcast, and hardly anybody answers. */
-export function isBroadcast(heard: readonly Said[]): boolean {
-  const transcript = heard.filter(each => isOfStranger(each) || !saysNothing([each])); // "hm" of the owner
+export async function isBroadcast(heard: readonly Said[], pace: Pace): Promise<boolean> {
+  if (heard.some(each => !isOfStranger(each) && !saysNothing([each]))) return false; // "hm" of the owner
+  const transcript = heard.filter(isOfStranger);
   const speakers = new Set(transcript.map(({ speaker }) => speaker));
   if (transcript.length < MIN_SEGMENTS || speakers.size < MIN_SPEAKERS) return false;
-  if (!transcript.every(isOfStranger)) return false;
-  if (!transcript.some(isPresented) && !isOfGenre(transcript)) return false;
-  const talk = transcript.filter(({ text }) => TALKED.test(text.slice(0, MAX_CHARS).trim())).length;
-  return talk <= transcript.length * MAX_TALK;
+  let talk = 0;
+  for (const { text } of transcript) if (TALKED.test(text.slice(0, MAX_CHARS).trim())) talk += 1;
+  if (talk > transcript.length * MAX_TALK) return false;
+  for (const each of transcript) {
+    await pace();
+    if (isPresented(each)) return true;
+  }
+  return isOfGenre(transcript, pace);
 }
 
-function isOfGenre(transcript: readonly Said[]): boolean {
-  return GENRES.some(words => {
-    const said = new Set<string>();
-    for (const { text } of transcript)
-      for (const [word] of text.slice(0, MAX_CHARS).replaceAll('’', "'").matchAll(words)) {
-        said.add(word.toLowerCase());
-        if (said.size >= MIN_GENRE_WORDS) return true;
+async function isOfGenre(transcript: readonly Said[], pace: Pace): Promise<boolean> {
+  const said = GENRES.map(() => new Set<string>());
+  for (const { text } of transcript) {
+    await pace();
+    const read = text.slice(0, MAX_CHARS).replaceAll('’', "'");
+    for (const [genre, words] of GENRES.entries())
+      for (const [word] of read.matchAll(words)) {
+        said[genre]?.add(word.toLowerCase());
+        if ((said[genre]?.size ?? 0) >= MIN_GENRE_WORDS) return true;
       }
-    return false;
-  });
+  }
+  return false;
 }
 
 function isOfStranger({ speaker, isUser }: Said): boolean {

@@ -3,7 +3,7 @@ import { createBackgroundPace } from '../../kit/kit.ts';
 import { isBroadcast } from './broadcast.ts';
 import { eventsOf } from './events.ts';
 import { readLines } from './lines.ts';
-import { divided } from './long-segments.ts';
+import { beginningOf, divided } from './long-segments.ts';
 import { memoriesOf } from './memories.ts';
 import { saysNothing } from './nothing.ts';
 import { structure } from './structure.ts';
@@ -13,14 +13,15 @@ import { titleWith } from './titles.ts';
 export const understand: Understanding['understand'] = async (transcript, context, signal) => {
   signal.throwIfAborted();
   const pace = createBackgroundPace(signal);
-  const segments = divided(transcript);
+  const heard = beginningOf(transcript);
+  const segments = divided(heard);
   const lines = await readLines(segments, context, pace);
   const tasks = await tasksOf(lines, context, pace);
   const events = await eventsOf(lines, tasks, context, pace);
   const { overview, category, ...title } = await structure(segments, context.languages[0] ?? null, pace);
   const isEnglish = context.languages[0]?.toLowerCase().startsWith('en') ?? true;
   return {
-    discard: saysNothing(transcript) || isBroadcast(transcript),
+    discard: saysNothing(heard) || (await isBroadcast(heard, pace)),
     overview,
     category,
     title: titleWith(title, events, tasks, isEnglish),

@@ -4,7 +4,7 @@ import { setImmediate as nextRound } from 'node:timers/promises';
 import test from 'ava';
 import { CATEGORY_EMOJI, isCategory } from '../../../../core/domain/conversations/categories.ts';
 import { createBackgroundPace } from '../../../../plugins/kit/kit.ts';
-import { divided } from '../../../../plugins/understanding/plain-understanding/long-segments.ts';
+import { beginningOf, divided } from '../../../../plugins/understanding/plain-understanding/long-segments.ts';
 import { memoriesOf } from '../../../../plugins/understanding/plain-understanding/memories.ts';
 import { structure as paced } from '../../../../plugins/understanding/plain-understanding/structure.ts';
 import { titleWith } from '../../../../plugins/understanding/plain-understanding/titles.ts';
@@ -266,6 +266,16 @@ test('A long segment is divided at its sentences, else between words, else anywh
     }
     t.true(pieces.length < 20);
   }
+});
+
+test('Of a conversation longer than a day of speech, only the beginning is read', t => {
+  const said = (id: string, text: string) => ({
+    ...{ id, text, speaker: 'Ada', isUser: true, isMarked: false, startAt: 0, endAt: 4000 },
+  });
+  const long = Array.from({ length: 120 }, (_, at) => said(String(at), 'x'.repeat(20_000)));
+  t.deepEqual(beginningOf(long), long.slice(0, 50));
+  t.is(beginningOf(long.slice(0, 50)).length, 50);
+  t.is(beginningOf([said('a', 'x'.repeat(2_000_000))]).length, 1, 'the last one is read to its end');
 });
 
 test('A title that needs the sentences before it gives way to the first appointment and task', t => {
