@@ -7,6 +7,7 @@ import type { Marks } from '../domain/conversations/marks.ts';
 import { progressIn, progressOf } from '../domain/tasks/heard-goals.ts';
 import type { JobHandler } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
+import { othersTurn } from '../runtime/pace.ts';
 import { type ContextDeps, contextOf, MAX_GOALS } from './context.ts';
 import { folderOf } from './filing.ts';
 import { ofPhotos } from './photos.ts';
@@ -49,6 +50,7 @@ export async function understood(
       : await understand(spoken(segments, conversation, nameOf, marked), context, signal, present);
   if (outcome === null) return ofPhotos(await conversations.photos(userId, id));
   const { structured, memories, folder: named, progress } = outcome;
+  await othersTurn(); // each step below takes milliseconds where the transcript is long
   const folders = await conversations.folders(userId);
   const folder = await folderOf(structured, named, folders, context.embedder, signal).catch(error => {
     signal.throwIfAborted();
@@ -58,6 +60,7 @@ export async function understood(
   const open = await goals.list(userId, { active: true, limit: MAX_GOALS, offset: 0 });
   const found = await progressIn(segments, open);
   const known = new Set(found.map(({ goalId }) => goalId));
+  await othersTurn();
   return {
     structured: { ...structured, folderId: folder?.id ?? null },
     memories: await remember(conversation, segments, memories, signal),

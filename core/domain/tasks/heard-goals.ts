@@ -29,8 +29,9 @@ export async function progressIn(
   const pace = createPace();
   const readers = new Map(goals.map(goal => [goal.id, readerOf(goal)]));
   const heard: HeardProgress[] = [];
-  for (const { id: segmentId, text } of segments.filter(({ isUser }) => isUser)) {
+  for (const { id: segmentId, text, isUser } of segments) {
     if (readers.size === 0) break;
+    if (!isUser) continue;
     for (const sentence of reportsIn(text)) {
       for (const [goalId, read] of readers) {
         const progress = read(sentence);
