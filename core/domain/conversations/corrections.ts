@@ -1,9 +1,8 @@
 /** Corrections of a transcript by its owner: each step inside a transaction of its caller. */
 
 import type { Conversation, Segment } from '../../contract/model.ts';
-import type { Stores, TranscriptSize } from '../../contract/plugin.ts';
+import type { Stores } from '../../contract/plugin.ts';
 import { AppError } from '../../runtime/errors.ts';
-import { createPace } from '../../runtime/pace.ts';
 import { checkExpected } from '../expected.ts';
 import { isId, newId } from '../ids.ts';
 import { moveSourcesIn } from '../memories/heard-memories.ts';
@@ -103,12 +102,7 @@ async function partsIn(tx: Stores, { userId, id }: Named, other: string) {
 }
 
 async function checkSize(tx: Stores, userId: string, ids: readonly string[]): Promise<void> {
-  const pace = createPace(); // measuring a large one takes some 20 ms
-  const sizes: TranscriptSize[] = [];
-  for (const id of ids) {
-    sizes.push(await tx.segments.size(userId, id));
-    await pace();
-  }
+  const sizes = await Promise.all(ids.map(id => tx.segments.size(userId, id)));
   if (exceedsSize(sizes)) throw invalid('with', `Together they would be too large: ${MAX_SIZE}`);
 }
 

@@ -9,7 +9,7 @@ import type {
   SegmentStore,
 } from '../../../core/contract/plugin.ts';
 import type { Access } from './access.ts';
-import { Conversations, Segments } from './models.ts';
+import { Conversations, Segments, type Value } from './models.ts';
 import { removePassages } from './passages.ts';
 import {
   type Clause,
@@ -175,6 +175,8 @@ function within({ latitude, longitude, radiusM }: Near): Clause {
 const ROWS_A_STATEMENT = 250;
 /** Rows moved or deleted by one statement, so that other work can run in between. */
 const ROWS_AT_ONCE = 200;
+/** Rows whose texts are measured by one statement. */
+const ROWS_MEASURED = 500;
 
 export function segmentStore({ read, write, atomic }: Access): SegmentStore {
   return {
@@ -228,10 +230,18 @@ export function segmentStore({ read, write, atomic }: Access): SegmentStore {
     get: (userId, id) => read('segments.get', db => first(db, Segments, keyOf(userId, id))),
     size: (userId, conversationId) =>
       read('segments.size', async db => {
-        const sql = `select count(*) as segments, coalesce(sum(octet_length(text)), 0) as text_bytes
-          from segments where user_id = ? and conversation_id = ?`;
-        const [row] = (await run(db, sql, [userId, conversationId])).rows;
-        return { segments: Number(row?.segments), textBytes: Number(row?.text_bytes) };
+        const size = { segments: 0, textBytes: 0 };
+        for (let after: Value[] = []; ; await othersTurn()) {
+          const sql = `select start, id, octet_length(text) as bytes from segments
+            where user_id = ? and conversation_id = ? ${after.length > 0 ? 'and (start, id) > (?, ?)' : ''}
+            order by start, id limit ${ROWS_MEASURED}`;
+          const { rows } = await run(db, sql, [userId, conversationId, ...after]);
+          size.segments += rows.length;
+          for (const { bytes } of rows) size.textBytes += Number(bytes);
+          const last = rows.at(-1);
+          if (!last || rows.length < ROWS_MEASURED) return size;
+          after = [Number(last.start), String(last.id)];
+        }
       }),
     last: (userId, conversationId) =>
       read('segments.last', db =>

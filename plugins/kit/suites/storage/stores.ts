@@ -248,6 +248,8 @@ export const storeChecks: StorageCheck[] = [
       );
       const others = [segment('x', two, { start: 7, end: 8 }), segment('s1', bens)];
       await segments.upsert([...many, ...others]);
+      const textBytes = many.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
+      assert.deepEqual(await segments.size('anna', 'c1'), { segments: many.length, textBytes });
       const times = async (id: string) =>
         (await segments.list('anna', [id])).map(({ id, start, end }) => [id, start, end]);
       await segments.move('anna', 'c1', { to: 'c1', seconds: 1.0004 });
