@@ -8,6 +8,7 @@ import { linkedAbort } from '../runtime/deadline.ts';
 import type { EventBus } from '../runtime/events.ts';
 import type { Log } from '../runtime/log.ts';
 import type { ListenMetrics } from '../runtime/metrics.ts';
+import { createPace } from '../runtime/pace.ts';
 import type { Claim } from './backlog.ts';
 import { type Channel, openChannel, openInputs } from './channel/channel.ts';
 import { type Channels, joinChannels } from './channel/channels.ts';
@@ -20,14 +21,14 @@ import type { Inbox } from './connection/inbox.ts';
 import { createIntake } from './connection/intake.ts';
 import type { Connection } from './connection/parameters.ts';
 import { openPause, type Pause } from './connection/pause.ts';
-import { createSampleCount } from './connection/sample-count.ts';
+import { createSampleCount, type SampleCount } from './connection/sample-count.ts';
 import { createService } from './connection/service.ts';
 import type { LiveAudios } from './live-audio.ts';
 import type { FinalPass } from './recogniser/final-pass.ts';
 import type { Quarantine } from './recogniser/quarantine.ts';
 import type { Recogniser, RecogniserEvents } from './recogniser/recogniser.ts';
 import { nextInLine } from './scheduler.ts';
-import type { HeldStream, Spool } from './spool/spool.ts';
+import { type HeldStream, isAudio, type Spool } from './spool/spool.ts';
 import { createThread, type Send, type Thread } from './thread.ts';
 
 export interface SessionDeps {
@@ -218,8 +219,8 @@ async function openParts(given: Given, deps: SessionDeps) {
       all[0].tasks.renew(() => thread.ensure(channels.reachedAt()));
     },
   });
-  const samples = createSampleCount({ ...connection, before: streamReached(streams) });
-  const samplesBelow = (messages: number) => samples.below(messages);
+  const samples = connection.ack ? await countHeld(given) : null;
+  const samplesBelow = (messages: number) => samples?.below(messages) ?? 0;
   const onBroken = (error: Error) => ending.abort(error);
   const onStored = createSettling({
     ...{ ack: connection.ack, held, received, streams },
@@ -256,23 +257,22 @@ async function openParts(given: Given, deps: SessionDeps) {
     client,
     clock,
   });
-  const firstNew = held.next;
-  /** Whether the sample count includes what an earlier connection left. */
-  let isCounted = firstNew === settledOf(streams);
-  const onPlay = (number: number) => {
-    if (isCounted || number < firstNew) return;
-    isCounted = true;
-    samples.heardBefore(channels.samplesBelow(firstNew));
-  };
   const mayGoOn = connection.stream !== null && client !== NOBODY;
-  const playback = () =>
-    playHeld({ held, settled: settledOf(streams), channels, onPlay, mayGoOn, clock, signal });
+  const playback = () => playHeld({ held, settled: settledOf(streams), channels, mayGoOn, clock, signal });
   return { all, channels, images, intake, live, playback, service, silence, thread };
 }
 
-/** Position of the most advanced channel up to which samples are stored with their text. */
-function streamReached(streams: Opened['streams']): number {
-  return Math.max(...streams.map(({ receivedSample }) => receivedSample));
+/**
+ * Counts the samples that an earlier connection left. Acknowledgements state them, and do not wait until they are played.
+ */
+async function countHeld({ held, streams, connection }: Given): Promise<SampleCount> {
+  const samples = createSampleCount({ ...connection, streams });
+  const pace = createPace();
+  for await (const entry of held.current()) {
+    if (isAudio(entry)) samples.add(entry);
+    await pace();
+  }
+  return samples;
 }
 
 /** Returns the id of the first channel's stream, and the numbers of all channels. */

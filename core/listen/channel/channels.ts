@@ -17,8 +17,6 @@ export interface Channels {
   startedAt(): number;
   /** Earliest start of the audio that follows (epoch ms). */
   reachedAt(): number;
-  /** Processed samples of the messages below `number`. */
-  samplesBelow(number: number): number;
   /** Stores text from the client. `at`: when its speech began, epoch ms. */
   write: Progress['write'];
   /** Stores progress where nothing but silence came for a while. Undefined: there is nothing to store. */
@@ -99,7 +97,6 @@ export function joinChannels({ all, thread, clock, send, signal, onBad }: Channe
     },
     startedAt: () => Math.min(...times(({ hearing }) => hearing.startSample)),
     reachedAt: () => Math.max(...times(({ hearing }) => hearing.progress().through)),
-    samplesBelow: number => Math.max(...all.map(({ hearing }) => hearing.samplesBelow(number))),
     write: first.progress.write,
     storeSilence() {
       const silent = all.filter(({ progress }) => progress.isSilent);

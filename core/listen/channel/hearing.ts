@@ -55,8 +55,6 @@ export interface Hearing {
   timeOf(sample: number): number;
   /** Whether the wall-clock time is known, by audio or by `begin`. */
   readonly isAnchored: boolean;
-  /** Processed samples of the messages below `number`. */
-  samplesBelow(number: number): number;
   /** Position at which this connection began. */
   readonly startSample: number;
   readonly waiting: number;
@@ -302,7 +300,6 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
     get isAnchored() {
       return anchorAt !== null;
     },
-    samplesBelow: timeline.samplesBelow,
     startSample,
     get waiting() {
       return pending.length;

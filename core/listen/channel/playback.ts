@@ -8,8 +8,6 @@ interface PlaybackOptions {
   /** Messages whose text is stored. */
   settled: number;
   channels: Pick<Channels, 'take' | 'flush' | 'finish' | 'storeSilence' | 'inSpeech' | 'end'>;
-  /** Called before the message with this number is played. */
-  onPlay(number: number): void;
   /** Whether the stream may continue in another connection: an utterance in progress is left open. */
   mayGoOn: boolean;
   clock: Clock;
@@ -27,10 +25,8 @@ export async function playHeld(options: PlaybackOptions): Promise<boolean> {
     if (signal.aborted) return false;
     turn.begin(entry !== 'pause' && isLate(entry.at, clock.now()));
     if (entry === 'pause') await channels.flush();
-    else if (isAudio(entry)) {
-      options.onPlay(entry.number);
-      await channels.take(entry);
-    } else if (entry.number >= settled) {
+    else if (isAudio(entry)) await channels.take(entry);
+    else if (entry.number >= settled) {
       await channels.flush();
       channels.finish();
     }

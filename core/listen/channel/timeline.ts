@@ -8,8 +8,6 @@ export interface Timeline {
   place(message: { number: number; gap: number; samples: number; split?: boolean }): number;
   /** Returns the progress to store once everything below `through` is done. */
   progress(through: number): StreamProgress;
-  /** Samples of the messages below `number`, as far as placed. */
-  samplesBelow(number: number): number;
   /** End of the last placed message. */
   readonly position: number;
 }
@@ -40,8 +38,6 @@ export function createTimeline({ received, receivedSample }: StreamProgress): Ti
       ends.splice(0, done);
       return { through, ...reached };
     },
-    samplesBelow: number =>
-      ends.findLast(end => end.received <= number)?.receivedSample ?? reached.receivedSample,
     get position() {
       return position;
     },

@@ -52,7 +52,8 @@ interface IntakeOptions {
   /** Number of held messages, as told to the client. Without `from` the stream continues there. */
   received: number;
   channels: Channels;
-  samples: Pick<SampleCount, 'add'>;
+  /** Null: the client does not ask for acknowledgements. */
+  samples: Pick<SampleCount, 'add'> | null;
   suggestions: Suggestions;
   thread: Thread;
   pause: Pick<Pause, 'isOn'>;
@@ -117,7 +118,7 @@ export function createIntake(options: IntakeOptions): Intake {
       counts.repeated += 1;
       return;
     }
-    if (connection.ack) samples.add(entry);
+    samples?.add(entry);
     const kept = isDropped() ? silencer.silence(entry) : entry;
     if (kept === entry) silencer.reset();
     return connection.customStt ? pass(kept) : held.append(kept);

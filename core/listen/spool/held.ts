@@ -189,6 +189,16 @@ export class Held {
     }
   }
 
+  async *current(): AsyncGenerator<Entry> {
+    const { tailSeq } = this;
+    const tail = this.tail.slice(0);
+    for (const { place, firstSeq } of this.written.slice(0)) {
+      const chunk = firstSeq < tailSeq ? await this.options.load(place) : null;
+      yield* chunk?.entries.slice(0, tailSeq - firstSeq) ?? [];
+    }
+    yield* tail;
+  }
+
   private async *fromDisk(isNew: (entry: Entry) => boolean): AsyncGenerator<Entry> {
     const written = this.written.find(({ endSeq }) => endSeq > this.readSeq);
     if (!written || written.firstSeq >= this.tailSeq) {

@@ -74,6 +74,8 @@ export interface HeldStream {
    * disk lost something.
    */
   read(from: number): AsyncGenerator<Entry | 'pause'>;
+  /** Yields the entries that are held now. To be called before `read`. */
+  current(): AsyncGenerator<Entry>;
   /** Marks everything before this message as stored text. */
   settle(number: number): void;
   /** Registers a listener for growth of `durable`, and for failure of the stream. */
@@ -246,6 +248,7 @@ export async function openSpool({ disk, clock, log, limits, metrics }: SpoolOpti
       append: entry => append(held, entry),
       pause: () => held.pause(),
       read: from => held.read(from),
+      current: () => held.current(),
       settle: number => held.settle(number),
       onSynced(listener) {
         held.onSynced = listener;

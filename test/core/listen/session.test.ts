@@ -21,7 +21,7 @@ const suggest = (client: ListenClient, text: string, start: number, end: number)
   });
 
 /** A server with a faulty detector and a faulty recogniser. */
-function stuckEars(detector: 'hangs' | 'fails-once') {
+function stuckEars(detector: 'hangs' | 'waits' | 'fails-once') {
   const use = join(import.meta.dirname, '../../fixtures/plugins/stuck-ears.ts');
   return { stt: ['stuck-ears'], plugins: { 'stuck-ears': { use, detector } } };
 }
@@ -56,6 +56,33 @@ test('a detector that fails ends the connection, and a reconnect loses nothing',
     t.is(second.socket.readyState, second.socket.OPEN);
     second.socket.close();
     await second.closed;
+  }
+});
+
+test('acknowledgements count the samples of earlier connections before these are played', async t => {
+  const server = await openServer(t, stuckEars('waits'));
+  const query = {
+    ...PCM,
+    sample_rate: 8000,
+    ack: 'enabled',
+    stream: 'recording',
+    client_device_id: 'pendant',
+  };
+  for (const [before, after] of [
+    [0, 50],
+    [50, 60],
+    [60, 65],
+  ] as const) {
+    const client = await connectListen(server.url, server.key, query);
+    t.is((await client.until('conversation_session')).received, before);
+    for (let number: number = before; number < after; number++) {
+      if (number === 55) say(client, { type: 'gap', ms: 300 });
+      client.socket.send(Buffer.alloc(160, number));
+    }
+    const { samples } = await client.until('ack', ack => ack.messages === after);
+    t.is(samples, after * 80 + (after > 55 ? 300 * 8 : 0));
+    client.socket.close();
+    await client.closed;
   }
 });
 

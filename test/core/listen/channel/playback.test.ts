@@ -44,7 +44,7 @@ test('audio that arrives faster than real time yields to other streams', async t
   };
   let next = setImmediate(count);
   const { signal } = new AbortController();
-  await playHeld({ held, settled: 0, channels, onPlay() {}, mayGoOn: false, clock, signal });
+  await playHeld({ held, settled: 0, channels, mayGoOn: false, clock, signal });
   clearImmediate(next);
   t.is(heard, MESSAGES);
   t.true(turns > MESSAGES / 10, `${turns} turns`);

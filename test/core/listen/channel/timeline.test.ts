@@ -43,12 +43,3 @@ test('a message that ends within a sample is resumed with the next one', t => {
   timeline.place({ number: 2, gap: 0, samples: 320 });
   t.deepEqual(timeline.progress(960), { through: 960, received: 3, receivedSample: 960 });
 });
-
-test('samples of the first messages are reported as far as these have a position', t => {
-  const timeline = createTimeline({ through: 640, received: 2, receivedSample: 640 });
-  for (const number of [2, 3]) timeline.place({ number, gap: 0, samples: 320 });
-  t.is(timeline.samplesBelow(3), 960);
-  t.is(timeline.samplesBelow(9), 1280);
-  timeline.progress(1280);
-  t.is(timeline.samplesBelow(9), 1280);
-});
