@@ -20,7 +20,7 @@ import { countingStt, openServer, type TestServer } from '../../helpers/services
 import { amount } from '../../helpers/thorough.ts';
 import { voiceModelOptions } from '../../helpers/voices.ts';
 
-const REQUESTS = { SQLite: amount(800, 16_000), Postgres: amount(160, 4000) };
+const REQUESTS = { SQLite: amount(400, 16_000), Postgres: amount(120, 4000) };
 const SIDE_BY_SIDE = 16;
 const COPIES = amount(4, 20);
 /** Ids of which one must do: each import and each recording starts a process, one after the other. */
