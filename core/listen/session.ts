@@ -220,12 +220,8 @@ async function openParts(given: Given, deps: SessionDeps) {
     },
   });
   const samples = connection.ack ? await countHeld(given) : null;
-  const samplesBelow = (messages: number) => samples?.below(messages) ?? 0;
   const onBroken = (error: Error) => ending.abort(error);
-  const onStored = createSettling({
-    ...{ ack: connection.ack, held, received, streams },
-    ...{ samplesBelow, onBroken, send },
-  });
+  const onStored = createSettling({ held, received, streams, samples, onBroken, send });
   const opened = inputs.map(input => openChannel({ ...given, ...input, service, thread, onStored }, deps));
   const all = opened as [Channel, ...Channel[]]; // one channel for each stream, at least one
   const onBad = () => {

@@ -1,6 +1,7 @@
 import type { Clock, Segment, Stream, StreamProgress } from '../../contract/model.ts';
 import type { Conversations, Piece } from '../../domain/conversations/conversations.ts';
 import type { Connection } from '../connection/parameters.ts';
+import type { SampleCount } from '../connection/sample-count.ts';
 import type { HeldStream } from '../spool/spool.ts';
 import type { Send, Thread } from '../thread.ts';
 import type { Hearing } from './hearing.ts';
@@ -61,16 +62,14 @@ export function createProgress(options: ProgressOptions): Progress {
 }
 
 interface SettlingOptions {
-  /** Whether the client asked for acknowledgements. */
-  ack: boolean;
   held: HeldStream;
   /** Number of held messages, as told to the client. */
   received: number;
   streams: readonly Pick<Stream, 'channel' | 'received'>[];
   /** Called at once when the disk accepts no more, as the client may send nothing for long. */
   onBroken(error: Error): void;
-  /** Samples of the first messages, at the stream's own rate. */
-  samplesBelow(messages: number): number;
+  /** Null: the client does not ask for acknowledgements. */
+  samples: Pick<SampleCount, 'below'> | null;
   send: Send;
 }
 
@@ -79,16 +78,16 @@ interface SettlingOptions {
  * channel needs any more.
  */
 export function createSettling(options: SettlingOptions) {
-  const { ack, held, received, streams, samplesBelow, onBroken, send } = options;
+  const { held, received, streams, samples, onBroken, send } = options;
   const reached = new Map<number, Pick<StreamProgress, 'received'>>(
     streams.map(stream => [stream.channel, stream]),
   );
   let acknowledged = received;
 
   function acknowledge(messages: number) {
-    if (!ack || messages <= acknowledged) return;
+    if (!samples || messages <= acknowledged) return;
     acknowledged = messages;
-    send({ type: 'ack', messages, samples: samplesBelow(messages) });
+    send({ type: 'ack', messages, samples: samples.below(messages) });
   }
 
   held.onSynced(() => {

@@ -27,14 +27,13 @@ test('audio of a call is kept until neither side needs it', async t => {
   });
   const held = spool.open(STREAM, 0);
   const onStored = createSettling({
-    ack: false,
     held,
     received: 0,
     streams: [
       { channel: 1, received: 0 },
       { channel: 2, received: 0 },
     ],
-    samplesBelow: () => 0,
+    samples: null,
     onBroken: error => t.fail(error.message),
     send() {},
   });
@@ -72,11 +71,10 @@ test('a client whose last message could not be written is told at once, even if 
   const broken = new Promise<Error>(resolve => {
     const streams = [{ channel: 0, received: 0 }];
     createSettling({
-      ack: true,
       held,
       received: 0,
       streams,
-      samplesBelow: () => 0,
+      samples: { below: () => 0 },
       onBroken: resolve,
       send: () => t.fail(),
     });
