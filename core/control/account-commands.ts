@@ -5,7 +5,7 @@ import type { Accounts } from '../domain/accounts/accounts.ts';
 import type { Locks } from '../domain/accounts/locks.ts';
 import type { SignIn } from '../domain/accounts/sign-in.ts';
 import type { Users } from '../domain/accounts/users.ts';
-import { toIso } from './app-commands.ts';
+import { toIso } from '../runtime/iso.ts';
 
 export const LOCKABLE = ['memory', 'conversation', 'action-item'] as const satisfies readonly Lockable[];
 

@@ -5,6 +5,7 @@ import type { Users } from '../domain/accounts/users.ts';
 import type { Apps } from '../domain/apps/apps.ts';
 import type { Hooks } from '../domain/apps/hooks.ts';
 import { AppError } from '../runtime/errors.ts';
+import { toIso } from '../runtime/iso.ts';
 
 const MAX_NAMES = 50;
 const MAX_SHOWN = 10;
@@ -239,8 +240,4 @@ function unknown(given: string, all: readonly App[]): string {
 
 function keyOf({ id, hint, createdAt }: AppKey) {
   return { id, label: hint, createdAt: toIso(createdAt) };
-}
-
-export function toIso(at: number): string {
-  return new Date(at).toISOString();
 }

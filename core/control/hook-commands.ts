@@ -4,7 +4,7 @@ import type { App, Hook } from '../contract/model.ts';
 import type { Users } from '../domain/accounts/users.ts';
 import type { Apps } from '../domain/apps/apps.ts';
 import type { Hooks } from '../domain/apps/hooks.ts';
-import { toIso } from './app-commands.ts';
+import { toIso } from '../runtime/iso.ts';
 
 const user = z.string().trim().min(1).max(100);
 /** The webhook's id, label or type. */

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ApiKey } from '../contract/model.ts';
 import type { Keys } from '../domain/accounts/keys.ts';
 import type { Users } from '../domain/accounts/users.ts';
-import { toIso } from './app-commands.ts';
+import { toIso } from '../runtime/iso.ts';
 
 const name = z.string().trim().min(1).max(100);
 const NewKey = z.object({ id: z.string(), key: z.string(), scopes: z.array(z.string()) });

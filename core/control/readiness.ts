@@ -10,6 +10,7 @@ import { countOrphanedAudio, ORPHANED, ORPHANED_CURE, tellOrphaned } from '../li
 import type { PluginHost, PluginStatus } from '../plugin-host/plugin-host.ts';
 import { deadline } from '../runtime/deadline.ts';
 import { AppError } from '../runtime/errors.ts';
+import { toIso } from '../runtime/iso.ts';
 import { version } from '../runtime/version.ts';
 import { PLUGIN, RECOGNITION, type Readiness, type Status, UPDATES } from './commands.ts';
 import type { Openings } from './openings.ts';
@@ -180,7 +181,7 @@ function lackOf(
 ): string | null {
   if (key === 'stt') {
     const failure = openings.failureOf(host.get('stt', name));
-    return failure && `did not open on ${iso(failure.at)}: ${failure.error.message}`;
+    return failure && `did not open on ${toIso(failure.at)}: ${failure.error.message}`;
   }
   if (key !== 'understanding' && key !== 'translator') return null;
   const isWithout = config.llm.length === 0 && host.get(key, name).needsModel;
@@ -254,9 +255,9 @@ function tellUpdates(state: Awaited<ReturnType<Updates['state']>>): Readiness[] 
 
 function tellBackups({ enabled, directory, newest, failed, rehearsed, copies }: BackupState): Readiness {
   const line = { part: 'backup', name: 'daily', optional: false, cure: null };
-  const last = newest ? `the newest is of ${iso(newest.createdAt)}` : 'there is none yet';
+  const last = newest ? `the newest is of ${toIso(newest.createdAt)}` : 'there is none yet';
   if (failed)
-    return { ...line, ok: false, detail: `failed on ${iso(failed.at)}: ${failed.message}; ${last}` };
+    return { ...line, ok: false, detail: `failed on ${toIso(failed.at)}: ${failed.message}; ${last}` };
   if (rehearsed?.error)
     return { ...line, ok: false, detail: `${rehearsed.file} cannot be restored: ${rehearsed.error}` };
   if (!enabled) return { ...line, ok: false, optional: true, detail: `switched off; ${last}` };
@@ -270,11 +271,7 @@ function tellBackups({ enabled, directory, newest, failed, rehearsed, copies }: 
 }
 
 function tellCopy({ place, at }: BackupState['copies'][number]): string {
-  return at === null ? `no copy in ${place} yet` : `copied to ${place} on ${iso(at)}`;
-}
-
-function iso(at: number): string {
-  return new Date(at).toISOString();
+  return at === null ? `no copy in ${place} yet` : `copied to ${place} on ${toIso(at)}`;
 }
 
 /** Looks for a Bluetooth adapter, which the bridge uses. */

@@ -1,18 +1,23 @@
 import { Readable } from 'node:stream';
+import { mapped, PagedList } from '../domain/pages.ts';
 import { createPace } from '../runtime/pace.ts';
 
 /** A value to be serialised as JSON, in which any list may be asynchronous. */
 export type Streamable<T> =
   | T
   | (T extends (infer Item)[]
-      ? AsyncIterable<Streamable<Item>>
+      ? AsyncIterable<Streamable<Item>> | Streamable<Item>[]
       : T extends object
         ? { [Key in keyof T]: Streamable<T[Key]> }
         : never);
 
+type List = AsyncIterable<unknown> | readonly unknown[];
+
 /** Responses of up to this many characters are sent whole, with their length. */
 const MAX_WHOLE_CHARS = 256 * 1024;
 const CHUNK_CHARS = 64 * 1024;
+/** Serialised without a look at the time: less than 1 ms. */
+const PIECE_CHARS = 16 * 1024;
 /** Longer lists are serialised item by item. */
 const MAX_WHOLE_ITEMS = 100;
 
@@ -58,16 +63,29 @@ async function* piecesOf(value: unknown): AsyncGenerator<string> {
   else yield* piecesOfObject(value);
 }
 
-async function* piecesOfList(list: AsyncIterable<unknown> | readonly unknown[]): AsyncGenerator<string> {
-  let separator = '[';
-  for await (const item of list) {
-    if (isLong(item)) {
-      yield separator;
-      yield* piecesOf(item);
-    } else yield separator + JSON.stringify(item);
-    separator = ',';
-  }
-  yield separator === '[' ? '[]' : ']';
+async function* piecesOfList(list: List): AsyncGenerator<string> {
+  let piece = '[';
+  let separator = '';
+  for await (const page of pagesOf(list))
+    for (const item of page) {
+      piece += separator;
+      separator = ',';
+      if (isLong(item)) {
+        yield piece;
+        yield* piecesOf(item);
+        piece = '';
+      } else piece += JSON.stringify(item);
+      if (piece.length < PIECE_CHARS) continue;
+      yield piece;
+      piece = '';
+    }
+  yield `${piece}]`;
+}
+
+/** Returns the items of a list in groups: one by one only where it has no pages. */
+function pagesOf(list: List): AsyncIterable<readonly unknown[]> | Iterable<readonly unknown[]> {
+  if (list instanceof PagedList) return list.pages;
+  return Symbol.asyncIterator in list ? mapped(list, item => [item]) : [list];
 }
 
 async function* piecesOfObject(object: object): AsyncGenerator<string> {
@@ -92,10 +110,10 @@ function isLong(value: unknown): value is object {
   return false;
 }
 
-function isList(value: object): value is AsyncIterable<unknown> | readonly unknown[] {
+function isList(value: object): value is List {
   return Array.isArray(value) || Symbol.asyncIterator in value;
 }
 
-function isLongList(list: AsyncIterable<unknown> | readonly unknown[]): boolean {
-  return !Array.isArray(list) || list.length > MAX_WHOLE_ITEMS;
+function isLongList(list: List): boolean {
+  return !Array.isArray(list) || list.length > MAX_WHOLE_ITEMS || list.some(isLong);
 }

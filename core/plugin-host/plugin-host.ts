@@ -386,8 +386,9 @@ export function createPluginHost(options: PluginHostOptions): PluginHost {
 
   function get<C extends Capability>(capability: C, name?: string): Given<C> {
     for (const entry of entries) {
+      if (name !== undefined && entry.name !== name) continue;
       const value = entry.keeper.capabilities()?.[capability];
-      if (value && (name === undefined || entry.name === name)) return value;
+      if (value) return value;
     }
     const named = entries.find(entry => entry.name === name);
     const given = named ? capabilitiesOf(named.keeper) : [];

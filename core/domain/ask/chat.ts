@@ -5,7 +5,7 @@ import { AppError } from '../../runtime/errors.ts';
 import type { Principal } from '../accounts/credentials.ts';
 import { isId, newId } from '../ids.ts';
 import type { Notifications } from '../notifications/notifications.ts';
-import { inPages, mapped } from '../pages.ts';
+import { inPages, type List, mapPages } from '../pages.ts';
 import { wholeText } from '../search/whole-text.ts';
 import type { Ask, Following, Question, Turn } from './ask.ts';
 import { languageOf, plainWords } from './question-words.ts';
@@ -66,18 +66,22 @@ export function createChat({
     principal: Principal,
     id: string | null,
     page: { limit: number; offset: number },
-  ): Promise<AsyncGenerator<ShownMessage>> {
+  ): Promise<List<ShownMessage>> {
     const { id: userId } = principal.user;
     const [session, { timeZone }] = await Promise.all([find(userId, id), notifications.settings(userId)]);
     const load = (part: typeof page) =>
       session ? storage.chat.messages(userId, session.id, part) : Promise.resolve([]);
-    return mapped(inPages(load, page), async message => ({
-      ...message,
-      sources: await sources.show(principal, message.sources, {
-        timeZone,
-        language: languageOf(plainWords(message.text)),
-      }),
-    }));
+    return mapPages(await inPages(load, page), async rows => {
+      const shown: ShownMessage[] = [];
+      for (const message of rows) {
+        const language = languageOf(plainWords(message.text));
+        shown.push({
+          ...message,
+          sources: await sources.show(principal, message.sources, { timeZone, language }),
+        });
+      }
+      return shown;
+    });
   }
 
   /**

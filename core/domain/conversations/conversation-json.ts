@@ -7,6 +7,7 @@ import type {
   Geolocation,
   Segment,
 } from '../../contract/model.ts';
+import { toIso, toIsoOrNull } from '../../runtime/iso.ts';
 import { CATEGORY_EMOJI, type Category } from './categories.ts';
 
 const dateTime = z.iso.datetime();
@@ -181,12 +182,4 @@ export function segmentJson(segment: Segment, speakerName: string): z.input<type
     end: segment.end,
     ...(segment.translations ? { translations: [...segment.translations] } : {}),
   };
-}
-
-function toIso(at: number): string {
-  return new Date(at).toISOString();
-}
-
-function toIsoOrNull(at: number | null): string | null {
-  return at === null ? null : toIso(at);
 }

@@ -2,6 +2,7 @@ import type { Conversation, Folder, Photo, Segment, User } from '../../contract/
 import type { ConversationFilter, Storage } from '../../contract/plugin.ts';
 import { createPace } from '../../runtime/pace.ts';
 import { isId } from '../ids.ts';
+import { PagedList } from '../pages.ts';
 
 /** Number of segments in one read. */
 const SEGMENTS_AT_ONCE = 200;
@@ -42,18 +43,21 @@ export function createConversationReader({ storage }: { storage: Storage }) {
     return new Map((await storage.folders.list(userId)).map(folder => [folder.id, folder.name]));
   }
 
-  /** Yields segments by start, reading them on demand. */
-  async function* transcript(userId: string, id: string, most: number): AsyncGenerator<Segment> {
-    const pace = createPace();
-    let after: Segment | null = null;
-    for (let left = most; left > 0; await pace()) {
-      const limit = Math.min(left, SEGMENTS_AT_ONCE);
-      const segments: Segment[] = await storage.segments.page(userId, id, after, limit);
-      yield* segments;
-      if (segments.length < limit) return;
-      after = segments.at(-1) ?? null;
-      left -= limit;
+  /** Lists segments by start, reading them on demand. */
+  function transcript(userId: string, id: string, most: number): PagedList<Segment> {
+    async function* pages() {
+      const pace = createPace();
+      let after: Segment | null = null;
+      for (let left = most; left > 0; await pace()) {
+        const limit = Math.min(left, SEGMENTS_AT_ONCE);
+        const segments: Segment[] = await storage.segments.page(userId, id, after, limit);
+        yield segments;
+        if (segments.length < limit) return;
+        after = segments.at(-1) ?? null;
+        left -= limit;
+      }
     }
+    return new PagedList(pages());
   }
 
   /** Lists the segments of several conversations, sorted by start within each. */

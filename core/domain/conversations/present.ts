@@ -2,6 +2,7 @@
 import type { z } from 'zod';
 import type { Conversation, Segment, User } from '../../contract/model.ts';
 import { AppError } from '../../runtime/errors.ts';
+import { type List, mapPages, type PagedList } from '../pages.ts';
 import {
   type ConversationJson,
   conversationJson,
@@ -11,7 +12,7 @@ import {
 import type { Conversations } from './conversations.ts';
 
 type Json = z.input<typeof ConversationJson>;
-type Transcript = AsyncIterable<z.input<typeof SegmentJson>>;
+type Transcript = PagedList<z.input<typeof SegmentJson>>;
 /** A conversation whose transcript is read while the response is written. */
 type StreamedJson = Omit<Json, 'transcript_segments'> & { transcript_segments?: Transcript };
 
@@ -23,11 +24,7 @@ export interface Presenter {
   /** A conversation whose transcript is read on demand. */
   streamOne(user: User, found: Conversation | null, withTranscript: boolean): Promise<StreamedJson>;
   /** @param maxSegments maximum of each transcript; null: without transcripts */
-  stream(
-    user: User,
-    found: AsyncIterable<Conversation>,
-    maxSegments: number | null,
-  ): AsyncIterable<StreamedJson>;
+  stream(user: User, found: List<Conversation>, maxSegments: number | null): Promise<List<StreamedJson>>;
 }
 
 export function createPresenter(conversations: Conversations): Presenter {
@@ -62,24 +59,26 @@ export function createPresenter(conversations: Conversations): Presenter {
     return { ...json, transcript_segments };
   }
 
-  async function* stream(user: User, found: AsyncIterable<Conversation>, maxSegments: number | null) {
-    const folderNames = await conversations.folderNames(user.id);
-    const speakerName = maxSegments !== null ? await conversations.speakerNames(user) : null;
-    for await (const conversation of found) {
-      const folderName = folderNames.get(conversation.folderId ?? '') ?? null;
-      const json: StreamedJson = conversationJson(conversation, folderName);
-      if (speakerName) json.transcript_segments = transcriptOf(conversation, speakerName, maxSegments ?? 0);
-      yield json;
-    }
+  function stream(user: User, found: List<Conversation>, maxSegments: number | null) {
+    return mapPages(found, async (page): Promise<StreamedJson[]> => {
+      const nameOf = await folderNamer(user, page);
+      const speakerName = maxSegments === null ? null : await conversations.speakerNames(user);
+      return page.map(conversation => {
+        const json: StreamedJson = conversationJson(conversation, nameOf(conversation));
+        if (speakerName) json.transcript_segments = transcriptOf(conversation, speakerName, maxSegments ?? 0);
+        return json;
+      });
+    });
   }
 
-  async function* transcriptOf(
+  function transcriptOf(
     { userId, id }: Conversation,
     speakerName: (segment: Segment) => string,
     maxSegments: number,
   ): Transcript {
-    for await (const segment of conversations.transcript(userId, id, maxSegments))
-      yield segmentJson(segment, speakerName(segment));
+    return conversations
+      .transcript(userId, id, maxSegments)
+      .map(segment => segmentJson(segment, speakerName(segment)));
   }
 
   return { present, presentOne, streamOne, stream };

@@ -42,7 +42,7 @@ export async function statisticsOf(
   const startedFrom = instantOf({ day: dates[0] ?? today, minute: 0 }, timeZone);
   const createdFrom = startedFrom - LATEST_START_MS;
   const filter = { createdFrom, startedFrom, startedTo: now, discarded: false, locked: false };
-  const all = inPages<Conversation>(page => conversations.list(user.id, { ...filter, ...page }), {
+  const all = await inPages<Conversation>(page => conversations.list(user.id, { ...filter, ...page }), {
     limit: Number.POSITIVE_INFINITY,
     offset: 0,
   });

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { ActionItem, ActionItemDraft } from '../../contract/model.ts';
-import { inPages, mapped } from '../../domain/pages.ts';
+import { inPages } from '../../domain/pages.ts';
 import type { ActionItems } from '../../domain/tasks/action-items.ts';
+import { toIso, toIsoOrNull } from '../../runtime/iso.ts';
 import { instant, optional, someOf, text } from '../fields.ts';
 import { boolean, instant as instantParameter, integer, word } from '../query.ts';
 import { type Route, route } from '../route.ts';
@@ -92,8 +93,8 @@ export function actionItemRoutes(actionItems: ActionItems): Route[] {
           ...rest
         } = query;
         const filter = { ...rest, conversationId, createdFrom, createdTo };
-        const found = inPages(page => actionItems.list(user.id, { ...filter, ...page }), query);
-        return mapped(found, actionItemJson);
+        const found = await inPages(page => actionItems.list(user.id, { ...filter, ...page }), query);
+        return found.map(actionItemJson);
       },
     }),
     route({
@@ -180,15 +181,14 @@ function withDue<Body extends object>({ due_at: dueAt, ...body }: Body & { due_a
 }
 
 export function actionItemJson(item: ActionItem): z.input<typeof ActionItemJson> {
-  const iso = (at: number) => new Date(at).toISOString();
   return {
     id: item.id,
     description: item.description,
     completed: item.completed,
-    created_at: iso(item.createdAt),
-    updated_at: iso(item.updatedAt),
-    due_at: item.dueAt === null ? null : iso(item.dueAt),
-    completed_at: item.completedAt === null ? null : iso(item.completedAt),
+    created_at: toIso(item.createdAt),
+    updated_at: toIso(item.updatedAt),
+    due_at: toIsoOrNull(item.dueAt),
+    completed_at: toIsoOrNull(item.completedAt),
     conversation_id: item.conversationId,
     segment_id: item.segmentId,
   };

@@ -9,6 +9,7 @@ import {
   USER_SCOPES,
 } from '../../domain/apps/apps.ts';
 import type { Installed } from '../../domain/apps/installations.ts';
+import { toIso } from '../../runtime/iso.ts';
 import { name as nameField, optional, someOf, text } from '../fields.ts';
 import { type Route, route } from '../route.ts';
 
@@ -388,8 +389,4 @@ function keyJson({ id, hint, createdAt }: AppKey): z.input<typeof KeyJson> {
 
 export function secretJson({ secret, oldUntil }: { secret: string; oldUntil: number }) {
   return { signing_secret: secret, old_until: toIso(oldUntil) };
-}
-
-function toIso(at: number): string {
-  return new Date(at).toISOString();
 }

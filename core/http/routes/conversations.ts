@@ -96,7 +96,7 @@ export function conversationRoutes(conversations: Conversations): Route[] {
           ...(query.start_date === undefined ? {} : { createdFrom: query.start_date }),
           ...(query.end_date === undefined ? {} : { createdTo: query.end_date }),
         };
-        const found = inPages(page => conversations.list(user.id, { ...filter, ...page }), query);
+        const found = await inPages(page => conversations.list(user.id, { ...filter, ...page }), query);
         return stream(user, found, query.include_transcript ? Number.POSITIVE_INFINITY : null);
       },
     }),

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { Delivery, DeliveryAttempt, LoggedDelivery } from '../../contract/model.ts';
 import type { Deliveries } from '../../domain/apps/deliveries.ts';
-import { inPagesBefore, mapped } from '../../domain/pages.ts';
+import { inPagesBefore } from '../../domain/pages.ts';
+import { toIsoOrNull } from '../../runtime/iso.ts';
 import { choice, integer, word } from '../query.ts';
 import { type Route, route } from '../route.ts';
 
@@ -76,7 +77,7 @@ export function deliveryRoutes(deliveries: Deliveries): Route[] {
       async handle({ principal: { user }, query: { target_id: targetId, state, before: beforeId, limit } }) {
         const load = (part: typeof page) => deliveries.list(user.id, { targetId, state, ...part });
         const page = { limit, beforeId };
-        return mapped(inPagesBefore(load, page), toJson);
+        return (await inPagesBefore(load, page)).map(toJson);
       },
     }),
     route({
@@ -120,17 +121,13 @@ function toJson(delivery: LoggedDelivery | Delivery): z.input<typeof DeliveryJso
     subject,
     state,
     attempts,
-    next_at: toIso(delivery.nextAt),
+    next_at: toIsoOrNull(delivery.nextAt),
     created_at: new Date(delivery.createdAt).toISOString(),
-    ended_at: toIso(delivery.endedAt),
+    ended_at: toIsoOrNull(delivery.endedAt),
     replay_of: delivery.replayOf,
   };
 }
 
 function attemptJson({ number, at, tookMs, status, error, answer }: DeliveryAttempt) {
   return { number, at: new Date(at).toISOString(), took_ms: tookMs, status, error, answer };
-}
-
-function toIso(at: number | null): string | null {
-  return at === null ? null : new Date(at).toISOString();
 }

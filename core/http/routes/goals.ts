@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Goal, GoalProgress, GoalSuggestion } from '../../contract/model.ts';
-import { inPages, mapped } from '../../domain/pages.ts';
+import { inPages } from '../../domain/pages.ts';
 import {
   type GoalEdit,
   type Goals,
@@ -8,6 +8,7 @@ import {
   statusOf,
   suggestedValue,
 } from '../../domain/tasks/goals.ts';
+import { toIso } from '../../runtime/iso.ts';
 import { instant, optional, someOf, text } from '../fields.ts';
 import { boolean, integer, integerWithin, number } from '../query.ts';
 import { type Route, route } from '../route.ts';
@@ -155,8 +156,11 @@ export function goalRoutes(goals: Goals): Route[] {
       }),
       response: z.array(GoalJson),
       async handle({ principal: { user }, query: { limit, include_inactive: all } }) {
-        const found = inPages(page => goals.list(user.id, { active: !all, ...page }), { limit, offset: 0 });
-        return mapped(found, toJson);
+        const found = await inPages(page => goals.list(user.id, { active: !all, ...page }), {
+          limit,
+          offset: 0,
+        });
+        return found.map(toJson);
       },
     }),
     route({
@@ -369,8 +373,4 @@ function suggestionJson({
     suggested_value: suggestedValue(goal, suggestion),
     created_at: toIso(suggestion.createdAt),
   };
-}
-
-function toIso(at: number): string {
-  return new Date(at).toISOString();
 }

@@ -6,7 +6,7 @@ import type { Conversations } from '../../domain/conversations/conversations.ts'
 import { createPresenter } from '../../domain/conversations/present.ts';
 import { type Memories, requireMemoryAccess } from '../../domain/memories/memories.ts';
 import type { Notifications } from '../../domain/notifications/notifications.ts';
-import { inPages, mapped } from '../../domain/pages.ts';
+import { inPages } from '../../domain/pages.ts';
 import type { ActionItems } from '../../domain/tasks/action-items.ts';
 import { piecesOf } from '../../domain/text-pieces.ts';
 import { MAX_QUERY_CHARS, optional, text } from '../fields.ts';
@@ -189,8 +189,8 @@ export function integrationRoutes(
           ...(createdFrom === undefined ? {} : { createdFrom }),
           ...(createdTo === undefined ? {} : { createdTo }),
         };
-        const found = inPages(page => conversations.list(user.id, { ...filter, ...page }), query);
-        return { conversations: stream(user, found, most === -1 ? Number.POSITIVE_INFINITY : most) };
+        const found = await inPages(page => conversations.list(user.id, { ...filter, ...page }), query);
+        return { conversations: await stream(user, found, most === -1 ? Number.POSITIVE_INFINITY : most) };
       },
     }),
     route({
@@ -251,8 +251,8 @@ export function integrationRoutes(
       response: z.object({ memories: z.array(AppMemoryJson) }),
       async handle({ principal: { user }, query: { limit, offset } }) {
         requireMemoryAccess(user);
-        const found = inPages(page => memories.list(user.id, page), { limit, offset });
-        return { memories: mapped(found, each => ({ ...memoryJson(each), uid: user.id, layer: null })) };
+        const found = await inPages(page => memories.list(user.id, page), { limit, offset });
+        return { memories: found.map(each => ({ ...memoryJson(each), uid: user.id, layer: null })) };
       },
     }),
     route({
@@ -293,8 +293,8 @@ export function integrationRoutes(
           dueFrom: query.due_start_date,
           dueTo: query.due_end_date,
         };
-        const found = inPages(page => actionItems.list(user.id, { ...filter, ...page }), query);
-        return { tasks: mapped(found, actionItemJson) };
+        const found = await inPages(page => actionItems.list(user.id, { ...filter, ...page }), query);
+        return { tasks: found.map(actionItemJson) };
       },
     }),
   ];

@@ -6,8 +6,9 @@ import {
   type Memories,
   requireMemoryAccess,
 } from '../../domain/memories/memories.ts';
-import { inPages, mapped } from '../../domain/pages.ts';
+import { inPages } from '../../domain/pages.ts';
 import type { Hit, Search } from '../../domain/search/search.ts';
+import { toIso, toIsoOrNull } from '../../runtime/iso.ts';
 import { MAX_QUERY_CHARS, optional, someOf, text } from '../fields.ts';
 import { boolean, integer, integerWithin, listOf } from '../query.ts';
 import { type Route, route } from '../route.ts';
@@ -161,8 +162,8 @@ export function memoryRoutes(memories: Memories, search: Search): Route[] {
           ...(categories ? { categories } : {}),
           ...(reviewed === undefined ? {} : { reviewed }),
         };
-        const found = inPages(part => memories.list(user.id, { ...filter, ...part }), page);
-        return mapped(found, memoryJson);
+        const found = await inPages(part => memories.list(user.id, { ...filter, ...part }), page);
+        return found.map(memoryJson);
       },
     }),
     route({
@@ -314,8 +315,8 @@ export function memoryJson(memory: Memory): z.input<typeof MemoryJson> {
     category: memory.category,
     visibility: memory.visibility,
     tags: memory.tags,
-    created_at: new Date(memory.createdAt).toISOString(),
-    updated_at: new Date(memory.updatedAt).toISOString(),
+    created_at: toIso(memory.createdAt),
+    updated_at: toIso(memory.updatedAt),
     manually_added: memory.manuallyAdded,
     scoring: memory.scoring,
     reviewed: memory.reviewed,
@@ -335,8 +336,8 @@ function historyJson({ content, asOf, sources, history }: Memory): z.input<typeo
   return [now, ...history.toReversed()].map(version => ({
     id: version.id,
     content: version.content,
-    as_of: new Date(version.asOf).toISOString(),
-    superseded_at: version.supersededAt === null ? null : new Date(version.supersededAt).toISOString(),
+    as_of: toIso(version.asOf),
+    superseded_at: toIsoOrNull(version.supersededAt),
     sources: version.sources.map(sourceJson),
   }));
 }
@@ -345,7 +346,7 @@ function sourceJson({ conversationId, segmentIds, saidAt }: MemorySource) {
   return {
     conversation_id: conversationId,
     segment_ids: segmentIds,
-    said_at: new Date(saidAt).toISOString(),
+    said_at: toIso(saidAt),
   };
 }
 

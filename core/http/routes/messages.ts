@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ChatSession } from '../../contract/model.ts';
 import type { Chat, ShownMessage } from '../../domain/ask/chat.ts';
-import { mapped } from '../../domain/pages.ts';
+import { toIso } from '../../runtime/iso.ts';
 import { answerStream, type Frames } from '../answer-stream.ts';
 import { MAX_CODE_CHARS, optional, text } from '../fields.ts';
 import { integer, word } from '../query.ts';
@@ -106,8 +106,10 @@ export function messageRoutes(chat: Chat): Route[] {
         offset: integer({ from: 0, absent: 0 }),
       }),
       response: z.array(MessageJson),
-      handle: async ({ principal, query }) =>
-        mapped(await chat.messages(principal, query.chat_session_id ?? null, query), messageJson),
+      async handle({ principal, query }) {
+        const found = await chat.messages(principal, query.chat_session_id ?? null, query);
+        return found.map(messageJson);
+      },
     }),
     route({
       ...common,
@@ -193,7 +195,7 @@ export function messageRoutes(chat: Chat): Route[] {
 }
 
 function sessionJson({ id, title, createdAt, updatedAt }: ChatSession): z.input<typeof SessionJson> {
-  return { id, title, created_at: iso(createdAt), updated_at: iso(updatedAt) };
+  return { id, title, created_at: toIso(createdAt), updated_at: toIso(updatedAt) };
 }
 
 /** Includes the fields that existing clients read, also where they are always empty here. */
@@ -205,14 +207,14 @@ function messageJson(message: ShownMessage): z.input<typeof MessageJson> {
     text,
     sender,
     model,
-    created_at: iso(createdAt),
+    created_at: toIso(createdAt),
     type: 'text',
     chat_session_id: sessionId || null,
     sources: sources.map(sourceJson),
     memories_id: [...talks.keys()],
     memories: [...talks.values()].map(({ id, title, createdAt }) => ({
       id,
-      created_at: iso(createdAt),
+      created_at: toIso(createdAt),
       structured: { title, emoji: '' },
     })),
     app_id: null,
@@ -223,8 +225,4 @@ function messageJson(message: ShownMessage): z.input<typeof MessageJson> {
     reported: false,
     ask_for_nps: false,
   };
-}
-
-function iso(at: number): string {
-  return new Date(at).toISOString();
 }

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import type { Notification } from '../../contract/model.ts';
 import { isId } from '../../domain/ids.ts';
 import type { Notifications } from '../../domain/notifications/notifications.ts';
-import { inPagesBefore, mapped } from '../../domain/pages.ts';
+import { inPagesBefore, mapPages } from '../../domain/pages.ts';
+import { toIso } from '../../runtime/iso.ts';
 import { optional, text } from '../fields.ts';
 import { boolean, integer, word } from '../query.ts';
 import { type Route, route } from '../route.ts';
@@ -73,14 +74,12 @@ function namesIn({ app_id: app, event }: z.output<typeof MuteBody>): string[] {
 export function notificationRoutes(notifications: Notifications): Route[] {
   const common = { tag: 'Notifications', credential: 'idToken', params: z.object({}) } as const;
 
-  /** Looks up the name of each app once. */
-  function presenter() {
-    const names = new Map<string, string | null>();
-    return async (notification: Notification) => {
-      const { appId } = notification;
+  /** Looks up the name of each app once a page. */
+  async function present(page: Notification[]) {
+    const names = new Map<string | null, string | null>();
+    for (const { appId } of page)
       if (appId !== null && !names.has(appId)) names.set(appId, await notifications.appName(appId));
-      return notificationJson(notification, appId === null ? null : (names.get(appId) ?? null));
-    };
+    return page.map(notification => notificationJson(notification, names.get(notification.appId) ?? null));
   }
 
   return [
@@ -101,7 +100,7 @@ export function notificationRoutes(notifications: Notifications): Route[] {
         const { unread, app_id: appId } = filter;
         const load = (part: typeof page) => notifications.list(user.id, { ...part, unread, appId });
         const page = { limit, beforeId };
-        return mapped(inPagesBefore(load, page), presenter());
+        return mapPages(await inPagesBefore(load, page), present);
       },
     }),
     route({
@@ -169,8 +168,4 @@ function notificationJson(
     read_at: readAt === null ? null : toIso(readAt),
     held_until: heldUntil === null ? null : toIso(heldUntil),
   };
-}
-
-function toIso(at: number): string {
-  return new Date(at).toISOString();
 }

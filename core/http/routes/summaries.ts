@@ -5,6 +5,7 @@ import type { Conversations } from '../../domain/conversations/conversations.ts'
 import { createPresenter } from '../../domain/conversations/present.ts';
 import type { ShownTemplate, SummaryTemplates } from '../../domain/conversations/summary-templates.ts';
 import { LANGUAGE_RULE, languageOf, MULTI } from '../../domain/languages.ts';
+import { toIsoOrNull } from '../../runtime/iso.ts';
 import { MAX_CODE_CHARS, name as nameField, someOf, text } from '../fields.ts';
 import { type Route, route } from '../route.ts';
 
@@ -189,14 +190,13 @@ export function summaryRoutes(conversations: Conversations, templates: SummaryTe
 }
 
 function templateJson(template: ShownTemplate): z.input<typeof TemplateJson> {
-  const iso = (at: number | null) => (at === null ? null : new Date(at).toISOString());
   return {
     id: template.id,
     name: template.name,
     instructions: template.instructions,
     categories: [...template.categories],
     built_in: template.builtIn,
-    created_at: iso(template.createdAt),
-    updated_at: iso(template.updatedAt),
+    created_at: toIsoOrNull(template.createdAt),
+    updated_at: toIsoOrNull(template.updatedAt),
   };
 }
