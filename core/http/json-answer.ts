@@ -27,7 +27,10 @@ const MAX_WHOLE_ITEMS = 100;
  * stream fails.
  */
 export async function jsonAnswer(value: unknown): Promise<string | Readable> {
-  if (!isLong(value)) return JSON.stringify(value);
+  if (!isLong(value)) {
+    const whole = Array.isArray(value) ? shortList(value) : JSON.stringify(value);
+    if (whole !== null) return whole;
+  }
   const chunks = chunksOf(value);
   let head = '';
   while (head.length < MAX_WHOLE_CHARS) {
@@ -36,6 +39,19 @@ export async function jsonAnswer(value: unknown): Promise<string | Readable> {
     head += chunk;
   }
   return Readable.from(continued(head, chunks), { objectMode: false });
+}
+
+/** Null: it would be long. */
+function shortList(list: readonly unknown[]): string | null {
+  const items: string[] = [];
+  let chars = 0;
+  for (const item of list) {
+    const text = JSON.stringify(item);
+    items.push(text);
+    chars += text.length;
+    if (chars > MAX_WHOLE_CHARS) return null;
+  }
+  return `[${items.join(',')}]`;
 }
 
 async function* continued(head: string, rest: AsyncGenerator<string>): AsyncGenerator<string> {
@@ -58,9 +74,9 @@ async function* chunksOf(value: unknown): AsyncGenerator<string> {
 }
 
 async function* piecesOf(value: unknown): AsyncGenerator<string> {
-  if (!isLong(value)) yield JSON.stringify(value);
-  else if (isList(value)) yield* piecesOfList(value);
-  else yield* piecesOfObject(value);
+  if (typeof value === 'object' && value !== null && isList(value)) yield* piecesOfList(value);
+  else if (isLong(value)) yield* piecesOfObject(value);
+  else yield JSON.stringify(value);
 }
 
 async function* piecesOfList(list: List): AsyncGenerator<string> {
