@@ -42,7 +42,7 @@ test('a list that is loaded on demand may be in an item of another list', async 
   t.is(await jsonAnswer(new PagedList(pagesOf(items()))), expected);
 });
 
-test('what is long is streamed, as an array and as a list with pages', async t => {
+test('a long list is streamed, whether it is an array or has pages', async t => {
   const items = Array.from({ length: 100 }, (_, id) => ({ id, text: 'x'.repeat(10_000) }));
   for (const list of [items, new PagedList(pagesOf(items.slice(0, 50), items.slice(50)))]) {
     const answer = await jsonAnswer(list);
