@@ -5,7 +5,7 @@ import type { Accounts } from '../domain/accounts/accounts.ts';
 import type { Locks } from '../domain/accounts/locks.ts';
 import type { SignIn } from '../domain/accounts/sign-in.ts';
 import type { Users } from '../domain/accounts/users.ts';
-import { toIso } from '../runtime/iso.ts';
+import { toIso, toIsoOrNull } from '../runtime/iso.ts';
 
 export const LOCKABLE = ['memory', 'conversation', 'action-item'] as const satisfies readonly Lockable[];
 
@@ -99,7 +99,7 @@ export function accountCommands({ users, accounts, signIn, locks, remains }: Acc
         name,
         role,
         createdAt: toIso(createdAt),
-        disabledAt: disabledAt === null ? null : toIso(disabledAt),
+        disabledAt: toIsoOrNull(disabledAt),
       }));
     },
     async 'user.rename'({ user, name }: Args<'user.rename'>) {
@@ -121,7 +121,7 @@ export function accountCommands({ users, accounts, signIn, locks, remains }: Acc
       await accounts.remove(user);
       return {
         name: user.name,
-        remains: left.map(({ what, until }) => ({ what, until: until === null ? null : toIso(until) })),
+        remains: left.map(({ what, until }) => ({ what, until: toIsoOrNull(until) })),
       };
     },
     async 'user.lost'({ user: given }: Args<'user.lost'>) {

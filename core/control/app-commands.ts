@@ -5,7 +5,7 @@ import type { Users } from '../domain/accounts/users.ts';
 import type { Apps } from '../domain/apps/apps.ts';
 import type { Hooks } from '../domain/apps/hooks.ts';
 import { AppError } from '../runtime/errors.ts';
-import { toIso } from '../runtime/iso.ts';
+import { toIso, toIsoOrNull } from '../runtime/iso.ts';
 
 const MAX_NAMES = 50;
 const MAX_SHOWN = 10;
@@ -178,7 +178,7 @@ export function appCommands({ users, apps, hooks }: AppServices) {
           type,
           enabled,
           offReason,
-          failingSince: failingSince === null ? null : toIso(failingSince),
+          failingSince: toIsoOrNull(failingSince),
         })),
       };
     },

@@ -4,7 +4,7 @@ import type { App, Hook } from '../contract/model.ts';
 import type { Users } from '../domain/accounts/users.ts';
 import type { Apps } from '../domain/apps/apps.ts';
 import type { Hooks } from '../domain/apps/hooks.ts';
-import { toIso } from '../runtime/iso.ts';
+import { toIsoOrNull } from '../runtime/iso.ts';
 
 const user = z.string().trim().min(1).max(100);
 /** The webhook's id, label or type. */
@@ -125,6 +125,6 @@ function show(hook: Hook, owned: readonly App[]): z.input<typeof Shown> {
     app,
     enabled,
     offReason,
-    failingSince: failingSince === null ? null : toIso(failingSince),
+    failingSince: toIsoOrNull(failingSince),
   };
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ApiKey } from '../contract/model.ts';
 import type { Keys } from '../domain/accounts/keys.ts';
 import type { Users } from '../domain/accounts/users.ts';
-import { toIso } from '../runtime/iso.ts';
+import { toIso, toIsoOrNull } from '../runtime/iso.ts';
 
 const name = z.string().trim().min(1).max(100);
 const NewKey = z.object({ id: z.string(), key: z.string(), scopes: z.array(z.string()) });
@@ -55,7 +55,7 @@ export function keyCommands({ users, keys }: KeyServices) {
         hint,
         scopes,
         createdAt: toIso(createdAt),
-        lastUsedAt: lastUsedAt === null ? null : toIso(lastUsedAt),
+        lastUsedAt: toIsoOrNull(lastUsedAt),
       }));
     },
     async 'key.rotate'({ user, id }: Args<'key.rotate'>) {

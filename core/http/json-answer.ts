@@ -18,7 +18,7 @@ const MAX_WHOLE_CHARS = 256 * 1024;
 const CHUNK_CHARS = 64 * 1024;
 /** Serialised without a look at the time: less than 1 ms. */
 const PIECE_CHARS = 16 * 1024;
-/** Longer lists are serialised item by item. */
+/** Longer lists are serialised in pieces. */
 const MAX_WHOLE_ITEMS = 100;
 
 /**
@@ -115,7 +115,7 @@ async function* piecesOfObject(object: object): AsyncGenerator<string> {
   yield '}';
 }
 
-/** Whether it is, or has as a property, an asynchronous or a long list. */
+/** Whether it is, or has as a property, a list that is asynchronous or long, or has such an item. */
 function isLong(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false;
   if (isList(value)) return isLongList(value);

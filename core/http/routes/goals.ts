@@ -8,7 +8,7 @@ import {
   statusOf,
   suggestedValue,
 } from '../../domain/tasks/goals.ts';
-import { toIso } from '../../runtime/iso.ts';
+import { toIso, toIsoOrNull } from '../../runtime/iso.ts';
 import { instant, optional, someOf, text } from '../fields.ts';
 import { boolean, integer, integerWithin, number } from '../query.ts';
 import { type Route, route } from '../route.ts';
@@ -125,7 +125,7 @@ const Edit = someOf({
       current_value: value.exactOptional(),
       horizon_at: instant()
         .nullable()
-        .transform(at => (at === null ? null : toIso(at)))
+        .transform(at => toIsoOrNull(at))
         .exactOptional(),
     })
     .exactOptional()
@@ -338,7 +338,7 @@ function toJson(goal: Goal): z.input<typeof GoalJson> {
     desired_outcome: goal.desiredOutcome ?? '',
     why_it_matters: goal.whyItMatters,
     success_criteria: goal.successCriteria,
-    horizon_at: goal.horizonAt === null ? null : toIso(goal.horizonAt),
+    horizon_at: toIsoOrNull(goal.horizonAt),
     goal_type: goal.goalType,
     target_value: goal.targetValue,
     current_value: goal.currentValue,

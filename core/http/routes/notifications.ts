@@ -3,7 +3,7 @@ import type { Notification } from '../../contract/model.ts';
 import { isId } from '../../domain/ids.ts';
 import type { Notifications } from '../../domain/notifications/notifications.ts';
 import { inPagesBefore, mapPages } from '../../domain/pages.ts';
-import { toIso } from '../../runtime/iso.ts';
+import { toIso, toIsoOrNull } from '../../runtime/iso.ts';
 import { optional, text } from '../fields.ts';
 import { boolean, integer, word } from '../query.ts';
 import { type Route, route } from '../route.ts';
@@ -165,7 +165,7 @@ function notificationJson(
     data,
     silence,
     created_at: toIso(createdAt),
-    read_at: readAt === null ? null : toIso(readAt),
-    held_until: heldUntil === null ? null : toIso(heldUntil),
+    read_at: toIsoOrNull(readAt),
+    held_until: toIsoOrNull(heldUntil),
   };
 }
