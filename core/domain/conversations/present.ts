@@ -59,10 +59,10 @@ export function createPresenter(conversations: Conversations): Presenter {
     return { ...json, transcript_segments };
   }
 
-  function stream(user: User, found: List<Conversation>, maxSegments: number | null) {
+  async function stream(user: User, found: List<Conversation>, maxSegments: number | null) {
+    const speakerName = maxSegments === null ? null : await conversations.speakerNames(user);
     return mapPages(found, async (page): Promise<StreamedJson[]> => {
       const nameOf = await folderNamer(user, page);
-      const speakerName = maxSegments === null ? null : await conversations.speakerNames(user);
       return page.map(conversation => {
         const json: StreamedJson = conversationJson(conversation, nameOf(conversation));
         if (speakerName) json.transcript_segments = transcriptOf(conversation, speakerName, maxSegments ?? 0);
