@@ -14,6 +14,8 @@ import {
 const PAIRING_FAILED = 0x05;
 /** Interval at which frames that are due are sent; real devices send each frame when it is recorded. */
 const TICK_MS = 5;
+/** Longest time for which a late device sends without a pause, so that a slow machine still answers between its frames. */
+const LONGEST_BURST_MS = 20;
 
 /** Simulated faults of a device. Each can be changed at any time. */
 export interface BoardFaults extends AttFaults {
@@ -146,8 +148,10 @@ export function createBoard(options: BoardOptions): Board {
   function sendDue(): void {
     if (!sound || server.mtu < minMtu) return;
     const due = Math.floor(((clock.now() - startedAt) * speed) / sound.frameMs);
-    for (; sentSinceStart + framesPerPack <= due && link; sentSinceStart += framesPerPack) {
+    const pauseAt = performance.now() + LONGEST_BURST_MS;
+    while (sentSinceStart + framesPerPack <= due && link && performance.now() < pauseAt) {
       if (!faults.asleep) sendPack(sound);
+      sentSinceStart += framesPerPack;
     }
   }
 
