@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import test from 'ava';
+import { createClock } from '../../../bridge/clock.ts';
 import { createBoard } from '../../../bridge/simulator/board.ts';
 
 const AUDIO = '19b10001-e8f2-537e-4f6c-d104768a1214';
@@ -24,7 +25,7 @@ test('a device that is late sends its frames in several bursts, and other work i
     sound: { length: DUE, frameMs: FRAME_MS, at: () => new Uint8Array(1) },
     pack,
     waitsForStart: true,
-    clock: { now: () => now },
+    clock: createClock(() => now),
   });
   t.teardown(board.stop);
   board.connected({ send() {}, close() {}, forget() {} });
