@@ -102,16 +102,27 @@ export function createLanRadio({
   const announcing = setInterval(announceAll, limits.announceMs);
   announcing.unref();
 
+  let version = '';
+
+  async function refreshBoards(): Promise<void> {
+    const now = await versionOfBoards(dir);
+    if (now === version) return;
+    version = now;
+    await readBoards(dir).then(reception.admit, error => log.error(error.message));
+  }
+
   async function followBoards(): Promise<void> {
-    let version = '';
-    while (!stopping.signal.aborted) {
-      const now = await versionOfBoards(dir);
-      if (now !== version) {
-        version = now;
-        await readBoards(dir).then(reception.admit, error => log.error(error.message));
-      }
+    for (;;) {
       await clock.sleep(limits.boardsMs, stopping.signal).catch(() => {});
+      if (stopping.signal.aborted) return;
+      await refreshBoards();
     }
+  }
+
+  /** Knows the boards before it listens, so that none of them is refused at the start. */
+  async function serve(): Promise<void> {
+    await refreshBoards();
+    await Promise.all([followBoards(), listen()]);
   }
 
   async function listen(): Promise<void> {
@@ -130,7 +141,7 @@ export function createLanRadio({
     }
   }
 
-  const work = Promise.all([followBoards(), listen()]);
+  const work = serve();
   return {
     get port() {
       return ports?.port ?? null;

@@ -134,7 +134,7 @@ async function overBluez(t: ExecutionContext, board: Board): Promise<Radio> {
 async function record(
   t: ExecutionContext,
   name: string,
-  { speed = 20, way = overNoble }: { speed?: number; way?: Way } = {},
+  { speed = 20, way = overNoble, times = 1 }: { speed?: number; way?: Way; times?: number } = {},
 ) {
   const wearable = WEARABLES[name];
   if (!wearable) throw new Error(`nothing plays ${name}`);
@@ -148,7 +148,7 @@ async function record(
     radio: await way(t, board),
     drivers,
     only: [],
-    seconds: wearable.seconds,
+    seconds: wearable.seconds * times,
     limitMs: 60_000,
     origin: `the simulated ${name}, which plays tomorrow.wav; packed as docs/drivers.md says, not recorded from hardware`,
     clock,
@@ -168,13 +168,17 @@ for (const name of Object.keys(WEARABLES)) {
 }
 
 async function playsUnchanged(t: ExecutionContext, name: string, way: Way) {
-  const { live, stored } = await replay(driverOf(name), parseTrace(await record(t, name, { way })));
   const sound = WEARABLES[name]?.sound;
+  const least = Math.min(50, sound?.length ?? 0);
+  const recorded = async (times: number) =>
+    replay(driverOf(name), parseTrace(await record(t, name, { way, times })));
+  let { live, stored } = await recorded(1);
+  if (live.length < least) ({ live, stored } = await recorded(10)); // on a machine that is slow at the moment
   const wrong = live.findIndex(
     ({ bytes }, index) => !Buffer.from(bytes).equals(sound?.at(index) ?? Buffer.alloc(0)),
   );
   t.is(wrong, -1, `frame ${wrong} is another one`);
-  t.true(live.length >= Math.min(50, sound?.length ?? 0), `${live.length} frames`);
+  t.true(live.length >= least, `${live.length} frames`);
   if (name === 'omi-ring') t.true(stored.length > 0);
 }
 

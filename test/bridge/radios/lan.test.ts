@@ -1,8 +1,10 @@
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { mkdtemp, open, readFile, rm, stat } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
 import { createClock } from '../../../bridge/clock.ts';
@@ -45,7 +47,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-async function setUp(t: ExecutionContext, limits: Partial<LanLimits> = {}) {
+async function setUp(t: ExecutionContext, limits: Partial<LanLimits> = {}, time = clock) {
   const dir = await makeDir(t);
   const token = await addBoard(dir, 'desk');
   const told: ToldFault[] = [];
@@ -54,7 +56,7 @@ async function setUp(t: ExecutionContext, limits: Partial<LanLimits> = {}) {
     port: 0,
     dir,
     log,
-    clock,
+    clock: time,
     onFault: fault => told.push(fault),
     limits: { announceMs: 20, boardsMs: 20, ...limits },
   });
@@ -286,8 +288,34 @@ test('a board that sends too much is disconnected', async t => {
   await desk.closed;
 });
 
+test('no board is refused at the start, because the port is opened once the boards have been read', async t => {
+  const dir = await makeDir(t);
+  const token = await addBoard(dir, 'desk');
+  const file = join(dir, 'boards.json');
+  const content = await readFile(file);
+  await rm(file);
+  execFileSync('mkfifo', [file]); // whoever reads it waits until it is written
+  const limits = { boardsMs: 600_000 };
+  const radio = createLanRadio({ host: '127.0.0.1', port: 0, dir, log, clock, limits });
+  t.teardown(radio.close);
+
+  const writer = await open(file, 'w'); // as soon as the radio reads it
+  t.teardown(() => writer.close().catch(() => {}));
+  for (let round = 0; round < 100; round += 1) await setImmediate();
+  t.is(radio.port, null);
+  await writer.writeFile(content);
+  await writer.close();
+
+  await eventually(() => radio.state.name === 'ready');
+  const port = radio.port ?? 0;
+  const board = await connectBoard({ way: 'tcp', port, token, introduction: { id: 'desk', ...OPUS } });
+  t.teardown(board.close);
+  await t.notThrowsAsync(board.welcomed);
+});
+
 test('a silent board is removed; one that connects again replaces its former connection', async t => {
-  const { radio, board } = await setUp(t, { silentMs: 300 });
+  let now = 0;
+  const { radio, board } = await setUp(t, { silentMs: 300 }, { ...clock, now: () => now });
   const before = await board();
   await before.welcomed;
   await first(radio);
@@ -299,6 +327,7 @@ test('a silent board is removed; one that connects again replaces its former con
   await before.closed;
   await first(radio);
   const next = await radio.connect('desk', { signal: never });
+  now = 300;
   t.is(await next.closed, 'the board stopped responding');
 });
 

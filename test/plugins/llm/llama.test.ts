@@ -129,16 +129,15 @@ test.serial(
     await llm.object(Colour, prompt()); // it may still be loading
     const pid = pidOf(logged);
     t.is(getPriority(pid), 19);
-    const pieces = llm.text(prompt())[Symbol.asyncIterator]();
-    t.is((await pieces.next()).value, 'r');
+    process.kill(pid, 'SIGSTOP'); // so that it cannot finish its answer before it is killed
+    const first = t.throwsAsync(llm.text(prompt())[Symbol.asyncIterator]().next(), {
+      code: 'upstream_error',
+      message: 'llama: its process ended with SIGKILL',
+    });
     const waiting = llm.object(Colour, prompt());
+    await setImmediate(); // the first question has been sent
     process.kill(pid, 'SIGKILL');
-    await t.throwsAsync(
-      async () => {
-        while (!(await pieces.next()).done);
-      },
-      { code: 'upstream_error', message: 'llama: its process ended with SIGKILL' },
-    );
+    await first;
     t.deepEqual(await waiting, RED, 'the next question is answered by another process');
     t.not(pidOf(logged), pid);
   },
