@@ -123,10 +123,7 @@ const Edit = someOf({
       unit: text({ max: MAX_UNIT_CHARS, mayBeEmpty: true }).nullable().exactOptional(),
       target_value: value.nullable().exactOptional(),
       current_value: value.exactOptional(),
-      horizon_at: instant()
-        .nullable()
-        .transform(at => toIsoOrNull(at))
-        .exactOptional(),
+      horizon_at: instant().nullable().transform(toIsoOrNull).exactOptional(),
     })
     .exactOptional()
     .describe(

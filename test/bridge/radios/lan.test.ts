@@ -22,6 +22,7 @@ import { readWav } from '../../../bridge/simulator/wav.ts';
 import { openSpool } from '../../../bridge/spool/spool.ts';
 import { ConfigSchema } from '../../../config/schema.ts';
 import { eventually } from '../../helpers/eventually.ts';
+import { freePort } from '../../helpers/free-port.ts';
 import { startListenServer } from '../../helpers/listen-server.ts';
 
 const clock = createClock(Date.now);
@@ -37,14 +38,6 @@ async function makeDir(t: ExecutionContext): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'lan-'));
   t.teardown(() => rm(dir, { recursive: true, force: true }));
   return dir;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  await new Promise(resolve => server.close(resolve));
-  return port;
 }
 
 async function setUp(t: ExecutionContext, limits: Partial<LanLimits> = {}, time = clock) {
