@@ -38,7 +38,7 @@ export async function startPostgres({
     authMethod: 'scram-sha-256',
     createPostgresUser: true,
     persistent: true,
-    initdbFlags: ['--no-sync', '--encoding=UTF8', '--locale-provider=icu', '--icu-locale=en'],
+    initdbFlags: ['--no-sync', '--set=scram_iterations=1', '--encoding=UTF8', '--locale-provider=icu', '--icu-locale=en'],
     postgresFlags: [
       '-c',
       `fsync=${fsync}`,

@@ -217,8 +217,9 @@ for (const [size, viewport] of Object.entries(SIZES))
         await page.locator('#main').getByText(UNREACHED).first().waitFor();
         await page.locator('#main .failure').first().waitFor();
         await line.mend();
-        // The script of the page or its data did not load: one click reloads everything.
-        await page.getByRole('button', { name: 'Try again' }).first().click();
+        // The script of the page or its data did not load: one click reloads everything, or nothing is left to click since the
+        // page noticed by itself that the server is back.
+        await page.getByRole('button', { name: 'Try again' }).evaluateAll('([button]) => button?.click()');
         await page.locator(full).first().waitFor();
         await page.locator('#main').getByText(UNREACHED).first().waitFor({ state: 'detached' });
       }

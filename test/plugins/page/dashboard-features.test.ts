@@ -461,15 +461,20 @@ testInBrowser('a recording of a person becomes a voice sample, or is refused wit
   await page.context().close();
 });
 
+/** Returns the token. */
+async function signInAsProgram(userAgent: string): Promise<string> {
+  const answer = await fetch(`${server.url}/v1/auth/token`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', 'User-Agent': userAgent },
+    body: JSON.stringify({ name: 'owner', password: PASSWORD }),
+  });
+  return ((await answer.json()) as { token: string }).token;
+}
+
 testInBrowser('devices that are signed in are listed, and signed out from another one', async t => {
   const phone = await open(t, PHONE, '/tasks');
   const desk = await open(t, DESK, '/settings');
-  const answer = await fetch(`${server.url}/v1/auth/token`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json', 'User-Agent': 'sensor-logger/3 <b>' },
-    body: JSON.stringify({ name: 'owner', password: PASSWORD }),
-  });
-  const { token } = (await answer.json()) as { token: string };
+  const token = await signInAsProgram('sensor-logger/3 <b>');
   const { page } = desk;
   await page.reload();
   const section = page.locator('section', { hasText: 'Signed-in devices' });
@@ -488,19 +493,63 @@ testInBrowser('devices that are signed in are listed, and signed out from anothe
   const refused = await fetch(`${server.url}/v1/accounts`, { headers: { Authorization: `Bearer ${token}` } });
   t.is(refused.status, 401);
 
+  // Typed before the session ends: the dialog may open at any time after it, and then gets what is typed.
+  await phone.page.getByLabel('What needs to be done?').first().fill('Call back');
   await section.getByRole('button', { name: 'Sign out all others' }).click();
   await section.locator('li').nth(1).waitFor({ state: 'detached' });
   t.is(await section.locator('li').count(), 1);
   await desk.finish();
 
-  await phone.page.getByLabel('What needs to be done?').first().fill('Call back');
   // Where another request was refused first, the dialog is there already, and the click waits until it is closed.
   const added = phone.page.getByRole('button', { name: 'Add', exact: true }).click();
-  await phone.page.getByRole('dialog').getByLabel('Password').fill(PASSWORD);
-  await phone.page.getByRole('dialog').getByRole('button', { name: 'Sign in' }).click();
+  await signInAgain(phone.page);
   await added;
   await phone.page.locator('.task', { hasText: 'Call back' }).waitFor();
   await phone.page.context().close();
+});
+
+async function signInAgain(page: Page): Promise<void> {
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Password').fill(PASSWORD);
+  await dialog.getByRole('button', { name: 'Sign in' }).click();
+}
+
+testInBrowser('a refusal of the old session that arrives late does not end the new one', async t => {
+  const { page } = await open(t, PHONE, '/tasks');
+  const dialog = page.getByRole('dialog');
+  const [list, session, refusal, refused] = Array.from({ length: 4 }, () => Promise.withResolvers<void>());
+  await page.route(/completed=true/, async route => {
+    await list?.promise;
+    await route.continue();
+  });
+  const asked = page.waitForRequest(/completed=true/);
+  await page.getByRole('button', { name: 'Done', exact: true }).click();
+  await asked;
+  const headers = { Authorization: `Bearer ${await signInAsProgram('a program')}` };
+  await fetch(`${server.url}/v1/auth/sessions`, { method: 'DELETE', headers }); // all others
+  await dialog.waitFor();
+
+  await page.route('**/v1/auth/session', async route => {
+    await session?.promise;
+    await route.continue();
+  });
+  await page.route('**/v1/auth/session/token', async route => {
+    const response = await route.fetch();
+    refused?.resolve();
+    await refusal?.promise;
+    await route.fulfill({ response });
+  });
+  const begun = page.waitForRequest('**/v1/auth/session');
+  await signInAgain(page);
+  await begun;
+  list?.resolve();
+  await refused?.promise;
+  session?.resolve();
+  await dialog.waitFor({ state: 'detached' });
+  refusal?.resolve();
+  await page.locator('.empty, .task.done').first().waitFor();
+  t.is(await dialog.count(), 0);
+  await page.context().close();
 });
 
 testInBrowser('an operator changes the options of a plugin, and takes them back', async t => {

@@ -77,9 +77,12 @@ export async function resume(): Promise<void> {
 
 /** Gets a new token by the cookie. Resolves to whether the user is signed in. */
 function renew(): Promise<boolean> {
+  const before = token;
   renewing ??= send('POST', '/v1/auth/session/token')
     .then(async answer => {
       if (answer.ok) begin(await answer.json());
+      // The user may have signed in meanwhile: the refusal is of the cookie that was sent, not of the new one.
+      else if (token !== before) return true;
       else if (answer.status === 401) expire();
       return answer.ok;
     })
