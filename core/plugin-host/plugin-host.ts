@@ -133,7 +133,7 @@ export const STORAGE_FIRST = 'storage loads before all others';
 /** @throws {ConfigError} when the configuration names a plugin that does not exist */
 export function createPluginHost(options: PluginHostOptions): PluginHost {
   const { clock, config, dataDir, log } = options;
-  const limits = { importMs: 30_000, setupMs: 10_000, undoMs: 5000, ...options.limits };
+  const limits = { importMs: 30_000, setupMs: 30_000, undoMs: 5000, ...options.limits };
   const entries: Entry[] = knownPlugins(options).map(createEntry);
   let storageEntry: Entry | null = null;
   let stopped: Promise<void> | null = null;

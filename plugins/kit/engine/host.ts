@@ -17,7 +17,7 @@ import type { Hints, Piece } from './messages.ts';
 const CRASH_WINDOW_MS = 60_000;
 const FIRST_PAUSE_MS = 100;
 const DEFAULT_MAX_CRASHES = 5;
-/** Part of the ten seconds that a plugin's setup may take. */
+/** Part of the 30 seconds that a plugin's setup may take. */
 const SETUP_MS = 8000;
 
 export interface EngineSettings extends ChildSettings {

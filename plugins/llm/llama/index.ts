@@ -36,7 +36,7 @@ interface Choice {
 export const PACKAGE = 'node-llama-cpp@3.21.1';
 
 /**
- * Part of the ten seconds that a plugin's setup may take. A larger model continues to load, and the first question
+ * Part of the 30 seconds that a plugin's setup may take. A larger model continues to load, and the first question
  * waits for it.
  */
 const SETUP_MS = 8000;

@@ -35,7 +35,7 @@ export interface Requester {
 /** Statuses that refuse the request itself, not the credential. */
 const REFUSALS: readonly number[] = [400, 413, 415, 422];
 
-/** Time limit of the first request: less than the ten seconds of a plugin's setup. */
+/** Time limit of the first request: less than the 30 seconds of a plugin's setup. */
 const CHECK_MS = 8000;
 
 export function createRequester({ baseUrl, apiKey, firstTokenMs }: Settings, context: Context): Requester {

@@ -25,7 +25,7 @@ export async function connect(
   { host, port, timeoutMs }: Server,
   wanted: string,
   signal: AbortSignal,
-  error: PluginContext<never>['error'],
+  { clock, error }: Pick<PluginContext<never>, 'clock' | 'error'>,
 ): Promise<Connection> {
   signal.throwIfAborted();
   const name = `wyoming: ${host}:${port}`;
@@ -75,7 +75,7 @@ export async function connect(
 
   function inTime<T>(promise: Promise<T>, complaint: string): Promise<T> {
     const late = () => error('timeout', `${name} ${complaint} within ${timeoutMs} ms`);
-    return deadline({ limitMs: timeoutMs, late }, () => promise);
+    return deadline({ clock, limitMs: timeoutMs, late }, () => promise);
   }
 
   async function send(bytes: Uint8Array): Promise<void> {

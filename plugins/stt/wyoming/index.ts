@@ -17,7 +17,7 @@ interface Options {
   timeoutMs: number;
 }
 
-/** Time limit to connect, and again to answer: together less than the ten seconds of a plugin's setup. */
+/** Time limit to connect, and again to answer: together less than the 30 seconds of a plugin's setup. */
 const DESCRIBE_MS = 4000;
 const FORMAT = { rate: 16_000, width: 2, channels: 1 };
 /** Samples of one event: a tenth of a second. */
@@ -73,9 +73,10 @@ export default {
 
 type Context = PluginContext<Options>;
 
-async function describe({ error, options }: Context, signal: AbortSignal): Promise<Ability> {
+async function describe(context: Context, signal: AbortSignal): Promise<Ability> {
+  const { error, options } = context;
   const server = { ...options, timeoutMs: Math.min(options.timeoutMs, DESCRIBE_MS) };
-  const connection = await connect(server, 'info', signal, error);
+  const connection = await connect(server, 'info', signal, context);
   try {
     await connection.send(encodeEvent('describe'));
     const ability = abilityOf(await connection.answerInTime(), options.model);
@@ -90,12 +91,13 @@ async function describe({ error, options }: Context, signal: AbortSignal): Promi
 
 /** Opens one connection per utterance, because servers close it after their answer. */
 async function* transcribe(
-  { error, options }: Context,
+  context: Context,
   utterance: Utterance,
   language: string,
   signal: AbortSignal,
 ): AsyncGenerator<Transcript> {
-  const connection = await connect(options, 'transcript', signal, error);
+  const { error, options } = context;
+  const connection = await connect(options, 'transcript', signal, context);
   try {
     await connection.send(encodeEvent('transcribe', request(options.model, language)));
     await connection.send(encodeEvent('audio-start', FORMAT));

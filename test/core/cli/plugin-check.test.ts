@@ -203,7 +203,7 @@ const FAULTS: Record<string, Fault> = {
   'hangs in setup': {
     setup: 'await new Promise(() => {});',
     fails: 'life: starts',
-    says: /setup did not finish within 10000 ms/,
+    says: /setup did not finish within 30000 ms/,
   },
   'holds the thread': {
     setup: 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);', // as a loop does, without its processor time

@@ -218,8 +218,9 @@ for (const [size, viewport] of Object.entries(SIZES))
         await page.locator('#main .failure').first().waitFor();
         await line.mend();
         // The script of the page or its data did not load: one click reloads everything, or nothing is left to click since the
-        // page noticed by itself that the server is back.
-        await page.getByRole('button', { name: 'Try again' }).evaluateAll('([button]) => button?.click()');
+        // page noticed by itself that the server is back. The click does not wait for the reload.
+        const button = page.getByRole('button', { name: 'Try again' });
+        await button.evaluateAll('([first]) => void setTimeout(() => first?.click())');
         await page.locator(full).first().waitFor();
         await page.locator('#main').getByText(UNREACHED).first().waitFor({ state: 'detached' });
       }

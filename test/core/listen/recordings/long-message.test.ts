@@ -1,4 +1,5 @@
 import test from 'ava';
+import { Agent, setGlobalDispatcher } from 'undici';
 import { encodeWav, samplesToBytes } from '../../../../core/audio/pcm.ts';
 import { callControl, controlPath } from '../../../../core/control/control.ts';
 import { memoryOf } from '../../../bench/processes.ts';
@@ -11,6 +12,9 @@ const HOUR_S = 3600;
 const RATE = 8000;
 /** 16-bit samples at 16 kHz would be 115 MB, the file is 29 MB. */
 const MOST_GROWTH_MB = 80;
+
+/** `fetch` waits for an answer for 5 minutes by itself, and a busy machine may need longer. */
+setGlobalDispatcher(new Agent({ headersTimeout: 0 }));
 
 /** An hour as a recorder with 8 kHz and 8 bits stores it, with occasional speech. */
 function anHour(): { bytes: Uint8Array<ArrayBuffer>; said: number } {
