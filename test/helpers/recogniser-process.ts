@@ -8,6 +8,8 @@ import { stringify } from 'yaml';
 import { startEarshot } from './cli.ts';
 import { eventually } from './eventually.ts';
 
+/** For NODE_OPTIONS of a server that is to wait as long as a busy machine needs. */
+export const PATIENT = `--import=${join(import.meta.dirname, '../fixtures/plugins/patient-process.ts')}`;
 export const TOKEN = 'a-token-that-nobody-guesses';
 type Test = Pick<ExecutionContext, 'teardown'>;
 
@@ -26,11 +28,13 @@ export async function recogniserDirectory(t: Test, config: Record<string, unknow
 /** The command, listening on free ports. */
 export async function startRecogniser(
   t: Test,
-  { token = false, args = [], env = {} }: { token?: boolean; args?: string[]; env?: NodeJS.ProcessEnv } = {},
+  { token = false, args = [] }: { token?: boolean; args?: string[] } = {},
 ) {
   const { file, tokenFile } = await recogniserDirectory(t);
   const given = ['--config', file, 'recogniser', '--port', '0', '--wyoming', '0'];
-  const child = startEarshot([...given, ...(token ? ['--token-file', tokenFile] : []), ...args], env);
+  const child = startEarshot([...given, ...(token ? ['--token-file', tokenFile] : []), ...args], {
+    NODE_OPTIONS: PATIENT,
+  });
   const exited = once(child, 'exit');
   t.teardown(async () => {
     child.kill('SIGKILL');

@@ -16,7 +16,7 @@ import { say as answer, startChatServer } from '../../helpers/chat-server.ts';
 import { coreProcess } from '../../helpers/core-process.ts';
 import { temporaryDirectory } from '../../helpers/domain.ts';
 import { drawn } from '../../helpers/photo.ts';
-import { startRecogniser } from '../../helpers/recogniser-process.ts';
+import { PATIENT, startRecogniser } from '../../helpers/recogniser-process.ts';
 import { join as joined, silence } from '../../helpers/sound.ts';
 import { startLibreTranslate } from '../../helpers/translation-servers.ts';
 import { sentence, type VoiceName, voiceModelOptions } from '../../helpers/voices.ts';
@@ -57,8 +57,7 @@ async function shortWords(t: ExecutionContext): Promise<string> {
 async function open(t: ExecutionContext) {
   const [chat, translator] = [await startChatServer(), await startLibreTranslate()];
   t.teardown(() => Promise.all([chat.close(), translator.close()]));
-  const NODE_OPTIONS = `--import=${join(import.meta.dirname, '../../fixtures/plugins/patient-process.ts')}`;
-  const { url: recogniser } = await startRecogniser(t, { env: { NODE_OPTIONS } });
+  const { url: recogniser } = await startRecogniser(t);
   chat.chat = (_, response) => answer(response, JSON.stringify({ description: SEEN, shows_nothing: false }));
   const core = await coreProcess(
     t,
@@ -76,7 +75,7 @@ async function open(t: ExecutionContext) {
         'openai-llm': { baseUrl: chat.baseUrl, model: 'llama3.2', visionModel: 'llava' },
       },
     },
-    () => ['env', `NODE_OPTIONS=${NODE_OPTIONS}`],
+    () => ['env', `NODE_OPTIONS=${PATIENT}`],
   );
   const made = await callControl(controlPath(core.dataDir), 'token', { user: 'owner' });
   if (made === 'absent') throw new Error('the server does not answer');

@@ -21,7 +21,7 @@ import { connectListen } from '../../helpers/listen-client.ts';
 import { buildServer, countingStt, openServer, type TestServer } from '../../helpers/services.ts';
 import { join as joined, type Sound, silence, speech } from '../../helpers/sound.ts';
 import { storageContext } from '../../helpers/storage.ts';
-import { profileRecording, voiceModelOptions } from '../../helpers/voices.ts';
+import { patient, profileRecording, voiceModelOptions } from '../../helpers/voices.ts';
 
 /** `dashboard-browser.test.ts` fails if Chromium is missing where it is required. */
 const testInBrowser = findChromium() === null ? test.skip : test.serial;
@@ -410,9 +410,8 @@ testInBrowser('a recording of a person becomes a voice sample, or is refused wit
   t.timeout(600_000);
   const { stt, plugins } = countingStt();
   const speakers = { 'sherpa-speakers': await voiceModelOptions(t) };
-  const listening = await openServer(t, {
-    ...{ stt, speakers: ['sherpa-speakers'], plugins: { ...plugins, ...speakers } },
-  });
+  const overrides = { stt, speakers: ['sherpa-speakers'], plugins: { ...plugins, ...speakers } };
+  const listening = await openServer(t, overrides, { clock: patient });
   await listening.app.commands['user.password']({ user: 'owner', password: PASSWORD });
   const { post, get, send } = await accountOf(listening, 'owner');
   await send('PATCH', '/v1/users/speech-settings', { keep_audio_days: 7 });
