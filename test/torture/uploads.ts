@@ -326,7 +326,7 @@ async function sendMessages(
     const transcript = JSON.stringify([reply.status, reply.body.outcome, reply.body.transcript]);
     if (!expected.has(key)) expected.set(key, transcript);
     if (reply.body.outcome !== 'success' || expected.get(key) !== transcript)
-      report.misheard.push(`${owner.name}: ${JSON.stringify(reply)}`);
+      report.misheard.push(`${owner.name}: ${JSON.stringify(reply)}, and not ${expected.get(key)}`);
     sent += wav.length / 1e6;
     report.megabytes += wav.length / 1e6;
     report.messages++;
