@@ -83,6 +83,8 @@ export function createGate(setup: GateSetup): Gate {
   let judged = setup.startSample;
   /** Nothing before this position can become part of an utterance any more. */
   let settled = setup.startSample;
+  /** End of the last window that passed through the loudness test. */
+  let looked = setup.startSample;
   /** End of the last window for which the detector is worth running. */
   let noticed = setup.startSample;
   /** Whether the detector has processed the window before `judged`. */
@@ -117,34 +119,42 @@ export function createGate(setup: GateSetup): Gate {
     return Math.min(BATCH_WINDOWS, Math.floor((audio.end - judged) / windowSize));
   }
 
+  /** Every decision is made window by window, so that it does not depend on how the audio was split. */
   async function judge() {
     for (let windows = wholeWindows(); windows > 0; windows = wholeWindows()) {
       const to = judged + windows * windowSize;
-      prepare(to);
-      const from = isWorthAsking() ? listenFrom() : null;
-      listening = false; // also where the detector fails: it then starts with fresh state
-      let probabilities: Float32Array | null = null;
-      if (from !== null) {
-        const found = await detector.probabilities(leveller.level(audio.view(from, to), from));
-        probabilities = found.subarray((judged - from) / windowSize);
-        listening = true;
-      }
-      for (let i = 0; i < windows; i++) {
+      measure(to);
+      let probabilities: Float32Array | null = null; // of the windows up to `to`
+      while (judged < to) {
+        lookAt(judged);
+        if (isWorthAsking()) probabilities ??= await listen(to);
+        else probabilities = null;
+        listening = probabilities !== null;
+        const probability = probabilities?.at((judged - to) / windowSize) ?? 0;
         judged += windowSize;
-        if (utterance) goOn(probabilities?.[i] ?? 0);
-        else wait(probabilities?.[i] ?? 0);
+        if (utterance) goOn(probability);
+        else wait(probability);
       }
       forget();
     }
   }
 
-  /** Every window passes the loudness test once, also when the detector does not run or fails. */
-  function prepare(to: number) {
-    while (leveller.end < to) {
-      const window = audio.view(leveller.end, leveller.end + windowSize);
-      leveller.add(window);
-      if (look.worthIt(window)) noticed = Math.max(noticed, leveller.end);
-    }
+  function measure(to: number) {
+    while (leveller.end < to) leveller.add(audio.view(leveller.end, leveller.end + windowSize));
+  }
+
+  /** Passes each window through the loudness test once, also where the detector failed on it. */
+  function lookAt(position: number) {
+    if (position < looked) return;
+    looked = position + windowSize;
+    if (look.worthIt(audio.view(position, looked))) noticed = Math.max(noticed, looked);
+  }
+
+  /** Returns the detector's probabilities of the windows before `to`; the last ones are those from `judged` on. */
+  async function listen(to: number): Promise<Float32Array> {
+    const from = listenFrom();
+    listening = false; // if the detector fails, it starts with fresh state
+    return detector.probabilities(leveller.level(audio.view(from, to), from));
   }
 
   function isWorthAsking() {
@@ -260,6 +270,7 @@ export function createGate(setup: GateSetup): Gate {
     audio = createSampleBuffer(position);
     leveller = openLeveller(position);
     judged = position;
+    looked = position;
     settled = position;
     listening = false;
     run = 0;

@@ -55,7 +55,7 @@ test.before(async () => {
 test.after.always(() => stop());
 
 /** The utterances in a sound, as start and end in seconds, found by the real gate and detector. */
-async function utterances(sound: Sound): Promise<[number, number][]> {
+async function utterances(sound: Sound, samplesAtOnce = 1600): Promise<[number, number][]> {
   const found: { startSample: number; endSample: number }[] = [];
   const gate = createGate({
     detector: vad.open(),
@@ -64,7 +64,8 @@ async function utterances(sound: Sound): Promise<[number, number][]> {
     startSample: 0,
     onUtterance: utterance => found.push(utterance),
   });
-  for (let at = 0; at < sound.length; at += 1600) await gate.push(sound.subarray(at, at + 1600));
+  for (let at = 0; at < sound.length; at += samplesAtOnce)
+    await gate.push(sound.subarray(at, at + samplesAtOnce));
   await gate.flush();
   gate.close();
   return found.map(({ startSample, endSample }) => [startSample / 16_000, endSample / 16_000]);
@@ -169,6 +170,14 @@ test('speech after a pause is a separate utterance', async t => {
 });
 
 // ── the network ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+test('utterances begin and end at the same samples, however the audio is split', async t => {
+  const sound = join(silence(0.5), ...FIXTURES.flatMap(name => [speech(name), silence(1)]));
+  const whole = await utterances(sound, sound.length);
+  t.true(whole.length >= FIXTURES.length, `${whole.length} utterances`);
+  for (const samples of [160, 1600, 5000, 7999, 20_000])
+    t.deepEqual(await utterances(sound, samples), whole, `${samples} at once`);
+});
 
 test("the network's results equal those of ONNX Runtime with the same file", async t => {
   // ONNX Runtime 1.30, every eighth window.
