@@ -688,6 +688,40 @@ testInBrowser('a task, a memory and an appointment lead to the line where they w
   await finish();
 });
 
+testInBrowser(
+  'a ticked box stays ticked while the old list is loaded again, until the change is stored',
+  async t => {
+    const { post, get } = await accountOf(server, 'owner');
+    const { id } = await post('/v1/dev/user/action-items', { description: 'Water the plants' });
+    const { page, complaints } = await open(t, PHONE, '/tasks');
+    const patched = Promise.withResolvers<void>();
+    let answer: 'stored' | 'failed' = 'failed';
+    await page.route(`**/v1/dev/user/action-items/${id}`, async route => {
+      await patched.promise;
+      if (answer === 'failed') await route.fulfill({ status: 500, json: { detail: 'The disk is full' } });
+      else await route.continue();
+    });
+    const box = page.getByRole('checkbox', { name: 'Mark as done: Water the plants' });
+    await box.check();
+    await post('/v1/dev/user/action-items', { description: 'Feed the cat' });
+    await page.locator('.task', { hasText: 'Feed the cat' }).waitFor();
+    t.true(await box.isChecked());
+    patched.resolve();
+    await page.getByText('The disk is full').waitFor();
+    await eventually(async () => !(await box.isChecked()));
+
+    answer = 'stored';
+    await box.check();
+    await page.locator('.task', { hasText: 'Water the plants' }).waitFor({ state: 'detached' });
+    t.true((await get(`/v1/dev/user/action-items/${id}`)).completed);
+    t.deepEqual(
+      complaints.filter(text => !/status of 500/.test(text)),
+      [],
+    );
+    await page.context().close();
+  },
+);
+
 testInBrowser('the export of another product is tried, imported and undone', async t => {
   const { page, complaints, finish } = await open(t, PHONE, '/settings');
   await page.getByRole('button', { name: 'Import from another product' }).click();

@@ -105,7 +105,9 @@ export function Empty({ icon, title, text }: { icon: IconName; title: string; te
 export interface Loaded<T> {
   value: T | null;
   error: unknown;
-  reload(): void;
+  /** Resolves when the answer is shown, or the next load has begun. */
+  reload(): Promise<void>;
+  /** Shows this value; a load that began before is ignored. */
   set(value: T): void;
 }
 
@@ -119,20 +121,24 @@ export function useLoaded<T>(key: string, load: () => Promise<T>, kinds: readonl
     error: null,
   });
   const newest = useRef(0);
-  const latest = useRef(load);
-  latest.current = load;
+  const latest = useRef({ key, load });
+  latest.current = { key, load };
 
-  function reload(): void {
+  async function reload(): Promise<void> {
     newest.current += 1;
     const number = newest.current;
-    latest.current().then(
-      value => number === newest.current && setState({ key, value, error: null }),
-      error => number === newest.current && setState(before => ({ ...before, key, error })),
-    );
+    const { key, load } = latest.current;
+    try {
+      const value = await load();
+      if (number === newest.current) setState({ key, value, error: null });
+    } catch (error) {
+      if (number !== newest.current) return;
+      setState(before => ({ key, value: before.key === key ? before.value : null, error }));
+    }
   }
   // a layout effect, so that the request is sent before the browser draws
   useLayoutEffect(() => {
-    reload();
+    void reload();
     let timer = 0;
     const soon = () => {
       clearTimeout(timer);
@@ -150,7 +156,11 @@ export function useLoaded<T>(key: string, load: () => Promise<T>, kinds: readonl
     value: isCurrent ? state.value : null,
     error: isCurrent ? state.error : null,
     reload,
-    set: value => setState({ key, value, error: null }),
+    set(value) {
+      if (latest.current.key !== key) return; // the user has gone on to another one
+      newest.current += 1;
+      setState({ key, value, error: null });
+    },
   };
 }
 
@@ -165,6 +175,36 @@ export function Show<T>({
   if (loaded.value !== null) return <>{children(loaded.value)}</>;
   if (loaded.error) return <Failure error={loaded.error} retry={loaded.reload} />;
   return <Skeleton />;
+}
+
+/**
+ * Checkbox of which each change is stored at once. Until that is done it shows the user's choice, even if the old value is
+ * loaded again meanwhile.
+ */
+export function StoredCheck({
+  checked,
+  label,
+  store,
+}: {
+  checked: boolean;
+  /** Where no label element encloses it. */
+  label?: string;
+  /** Resolves when the change is stored and shown, or the user has been told why it is not. */
+  store: (checked: boolean) => Promise<unknown>;
+}) {
+  const [chosen, setChosen] = useState<boolean | null>(null);
+  return (
+    <input
+      type="checkbox"
+      checked={chosen ?? checked}
+      aria-label={label}
+      onChange={event => {
+        const choice = event.currentTarget.checked;
+        setChosen(choice);
+        void store(choice).finally(() => setChosen(null));
+      }}
+    />
+  );
 }
 
 // ── temporary messages ──────────────────────────────────────────────────────────────────────────────────────────────

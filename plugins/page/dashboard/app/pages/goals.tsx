@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { Chart } from '../chart.tsx';
-import { Dialog, Empty, Icon, later, Page, Show, sayError, useLoaded } from '../components.tsx';
+import { Dialog, Empty, Icon, later, Page, Show, StoredCheck, sayError, useLoaded } from '../components.tsx';
 import type { Goal, GoalDay, GoalSuggestion } from '../data.ts';
 import { Conflict, currentOf } from '../editing.tsx';
 import { shortDate } from '../format.ts';
@@ -106,7 +106,7 @@ function Suggestions({ goals, reload }: { goals: readonly Goal[]; reload: () => 
   );
 }
 
-function GoalRow({ goal, reload }: { goal: Goal; reload: () => void }) {
+function GoalRow({ goal, reload }: { goal: Goal; reload: () => Promise<void> }) {
   const [open, setOpen] = useState<'edit' | 'history' | null>(null);
   const [isGone, setGone] = useState(false);
   const path = `${PATH}/${goal.id}`;
@@ -119,16 +119,11 @@ function GoalRow({ goal, reload }: { goal: Goal; reload: () => void }) {
         {goal.desired_outcome !== '' && <span>{goal.desired_outcome}</span>}
         {goal.goal_type === 'boolean' ? (
           <label class="check">
-            <input
-              type="checkbox"
+            <StoredCheck
               checked={value >= 1}
-              onChange={event => {
-                const box = event.currentTarget;
-                api('PATCH', path, { current_value: box.checked ? 1 : 0 }).then(reload, error => {
-                  box.checked = value >= 1;
-                  sayError(error);
-                });
-              }}
+              store={isReached =>
+                api('PATCH', path, { current_value: isReached ? 1 : 0 }).then(reload, sayError)
+              }
             />
             {t.value.reached}
           </label>

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { Show, say, sayError, useLoaded } from '../components.tsx';
+import { Show, StoredCheck, say, sayError, useLoaded } from '../components.tsx';
 import type { SpeechSettings } from '../data.ts';
 import { api } from '../session.ts';
 import { language, t } from '../texts.ts';
@@ -31,14 +31,14 @@ const MAX_DAYS = 36_500;
 export function SpeechForm() {
   const settings = useLoaded('speech settings', () => api<SpeechSettings>('GET', PATH));
   const change = (changes: Partial<SpeechSettings>) =>
-    void api<SpeechSettings>('PATCH', PATH, changes).then(
+    api<SpeechSettings>('PATCH', PATH, changes).then(
       saved => {
         settings.set(saved);
         say(t.value.saved);
       },
       error => {
-        settings.reload();
         sayError(error);
+        return settings.reload();
       },
     );
   return (
@@ -49,7 +49,7 @@ export function SpeechForm() {
             {t.value.translateTo}
             <select
               value={translate_to ?? ''}
-              onChange={event => change({ translate_to: event.currentTarget.value || null })}
+              onChange={event => void change({ translate_to: event.currentTarget.value || null })}
             >
               <option value="">{t.value.translateNothing}</option>
               {[...new Set([...LANGUAGES, ...(translate_to === null ? [] : [translate_to])])].map(code => (
@@ -60,24 +60,23 @@ export function SpeechForm() {
             </select>
           </label>
           <label class="check">
-            <input
-              type="checkbox"
-              checked={label_voices}
-              onChange={event => change({ label_voices: event.currentTarget.checked })}
-            />
+            <StoredCheck checked={label_voices} store={checked => change({ label_voices: checked })} />
             {t.value.labelVoices}
           </label>
           <p class="hint">{t.value.labelVoicesHint}</p>
           <label class="check">
-            <input
-              type="checkbox"
+            <StoredCheck
               checked={keep_audio_days !== null}
-              onChange={event => change({ keep_audio_days: event.currentTarget.checked ? USUAL_DAYS : null })}
+              store={checked => change({ keep_audio_days: checked ? USUAL_DAYS : null })}
             />
             {t.value.keepAudio}
           </label>
           {keep_audio_days !== null && (
-            <DaysField key={keep_audio_days} days={keep_audio_days} onChange={change} />
+            <DaysField
+              key={keep_audio_days}
+              days={keep_audio_days}
+              onChange={changes => void change(changes)}
+            />
           )}
           <p class="hint">{t.value.keepAudioHint}</p>
         </div>

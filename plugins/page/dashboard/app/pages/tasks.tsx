@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { Dialog, Empty, Icon, later, Page, Show, sayError, useLoaded } from '../components.tsx';
+import { Dialog, Empty, Icon, later, Page, Show, StoredCheck, sayError, useLoaded } from '../components.tsx';
 import type { Task } from '../data.ts';
 import { Conflict, currentOf } from '../editing.tsx';
 import { lineAddress, localDay, shortDate } from '../format.ts';
@@ -123,24 +123,13 @@ export function TaskRow({
   selection,
 }: {
   task: Task;
-  reload: () => void;
+  reload: () => Promise<void>;
   isLinked?: boolean;
   selection?: Selection;
 }) {
   const [isEditing, setEditing] = useState(false);
   const [isGone, setGone] = useState(false);
   const path = `${PATH}/${task.id}`;
-  async function change(changes: object): Promise<boolean> {
-    const isDone = await api('PATCH', path, changes).then(
-      () => true,
-      error => {
-        sayError(error);
-        return false;
-      },
-    );
-    reload();
-    return isDone;
-  }
   if (isGone) return null;
   const hasPlace = task.conversation_id !== null && (isLinked || task.segment_id !== null);
   const isOverdue = task.due_at !== null && !task.completed && new Date(task.due_at) < new Date();
@@ -154,16 +143,10 @@ export function TaskRow({
           onChange={() => selection.toggle(task.id)}
         />
       ) : (
-        <input
-          type="checkbox"
+        <StoredCheck
           checked={task.completed}
-          aria-label={`${t.value.taskDone}: ${task.description}`}
-          onChange={event => {
-            const box = event.currentTarget;
-            void change({ completed: box.checked }).then(isDone => {
-              if (!isDone) box.checked = task.completed;
-            });
-          }}
+          label={`${t.value.taskDone}: ${task.description}`}
+          store={completed => api('PATCH', path, { completed }).catch(sayError).then(reload)}
         />
       )}
       <span class="row-body">
