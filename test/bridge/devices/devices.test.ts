@@ -43,6 +43,7 @@ async function setUp(t: ExecutionContext, options: ControllerOptions = {}) {
   const controller = createController(options);
   const recordings: Recording[] = [];
   const events: DeviceEvent[] = [];
+  const introduced = Promise.withResolvers<void>();
   const watchers = new Set<() => void>();
   const happened = () => {
     for (const look of [...watchers]) look();
@@ -83,6 +84,7 @@ async function setUp(t: ExecutionContext, options: ControllerOptions = {}) {
       log,
       onEvent(event) {
         if (event.event === 'device') events.push(event);
+        if (event.event === 'about') introduced.resolve();
         happened();
       },
       limits: { firstRetryMs: 10, maxRetryMs: 50, ...options.limits },
@@ -126,8 +128,15 @@ async function setUp(t: ExecutionContext, options: ControllerOptions = {}) {
     return promise;
   }
 
-  return { spool, controller, recordings, events, warnings, pendant, start, event, streaming, holds };
+  return {
+    ...{ spool, controller, recordings, events, warnings, pendant, start, event, streaming, holds },
+    /** Resolves when model and firmware have been read, after which nothing is asked while packets arrive. */
+    introduced: introduced.promise,
+  };
 }
+
+/** Within this time the simulated pendant answers, also on a busy machine. */
+const ANSWERED_MS = 2000;
 
 /** HCI command. */
 const DISCONNECT = 0x0406;
@@ -312,10 +321,10 @@ test.serial(
 test.serial(
   'a loss that the adapter does not report is detected, as the pendant does not answer',
   async t => {
-    const { pendant, start, event, holds } = await setUp(t);
+    const { pendant, start, event, holds, introduced } = await setUp(t);
     const omiPendant = pendant();
-    // Long enough for an answer on a busy machine: a read that failed before would be asked about in another way.
-    start({ limits: { probeMs: 50 }, radio: { attMs: 1000, disconnectMs: 50 } });
+    start({ limits: { probeMs: 50 }, radio: { attMs: ANSWERED_MS, disconnectMs: 50 } });
+    await introduced; // a request under way would be what fails
     await holds(0, 5);
     omiPendant.slipAway();
     t.regex((await event(({ state }) => state === 'disconnected')).reason ?? '', /no longer answers/);
@@ -354,7 +363,7 @@ for (const [what, spoil] of Object.entries(BATTERY_FAULTS)) {
     spoil(options);
     const omiPendant = pendant(options);
     spoil(options, omiPendant);
-    start({ limits: { probeMs: 10, silentMs: 20 }, radio: { attMs: 100 } });
+    start({ limits: { probeMs: 10, silentMs: 20 }, radio: { attMs: ANSWERED_MS } });
     t.like(await streaming(), { codec: 'opus_fs320' });
     await holds(0, 20);
     omiPendant.faults.asleep = true; // then a request tests the connection
