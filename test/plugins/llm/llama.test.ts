@@ -13,7 +13,7 @@ import llama from '../../../plugins/llm/llama/index.ts';
 import { Whole } from '../../../plugins/understanding/llm-understanding/answers.ts';
 import { manualClock } from '../../helpers/manual-clock.ts';
 import { writeTinyModel } from '../../helpers/tiny-model.ts';
-import { contextOf, type Logged, pidOf } from '../stt/context.ts';
+import { contextOf, type Logged, pidOf, unhurriedClock } from '../stt/context.ts';
 
 interface Running {
   llm: LanguageModel;
@@ -39,7 +39,8 @@ test.after.always('stop', async () => {
   await rm(directory, { recursive: true });
 });
 
-async function run(options: Record<string, unknown>, clock?: Clock): Promise<Running> {
+/** The model loads at the lowest priority, so beside other work that takes minutes. */
+async function run(options: Record<string, unknown>, clock = unhurriedClock): Promise<Running> {
   const { context, logged, stop } = contextOf(clock);
   const parsed = llama.options(z).parse({ threads: 1, contextTokens: 4096, ...options });
   try {
