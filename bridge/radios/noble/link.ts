@@ -14,6 +14,8 @@ interface Call extends CallOptions {
   /** Reason that is reported if the link is dropped because no answer came. */
   lostAs?: string;
   writes?: boolean;
+  /** Rejects where an earlier request stalls the library, rather than waiting behind it. */
+  unlessStalled?: boolean;
 }
 
 /** A link, and the events that its radio passes to it. */
@@ -91,9 +93,10 @@ export function createLink(
   async function callNow<T>(
     what: string,
     start: (done: (error: unknown, value: T) => void) => void,
-    { optional = false, exchanges = 1, lostAs, writes = false }: Call,
+    { optional = false, exchanges = 1, lostAs, writes = false, unlessStalled = false }: Call,
   ): Promise<T> {
     if (!isOpen) throw new LinkLostError(`${what}: ${await closed}`);
+    if (unlessStalled && isStalled) throw new Error(`${what}: the library can send no request any more`);
     const refusal = Promise.withResolvers<string>();
     underWay.add(refusal.resolve);
     isWriting = writes;
@@ -138,10 +141,7 @@ export function createLink(
     return services;
   }
 
-  async function characteristicsOf(
-    service: string,
-    options?: CallOptions,
-  ): Promise<Map<string, Characteristic>> {
+  async function characteristicsOf(service: string, options?: Call): Promise<Map<string, Characteristic>> {
     const uuid = plainUuid(service);
     const owner = (await servicesOf()).get(uuid);
     if (!owner) return new Map();
@@ -154,21 +154,13 @@ export function createLink(
     return known;
   }
 
-  async function characteristic(
-    service: string,
-    uuid: string,
-    options?: CallOptions,
-  ): Promise<Characteristic> {
+  async function characteristic(service: string, uuid: string, options?: Call): Promise<Characteristic> {
     const one = (await characteristicsOf(service, options)).get(plainUuid(uuid));
     if (!one) throw new Error(`the device has no characteristic ${uuid} in service ${service}`);
     return one;
   }
 
-  async function read(
-    service: string,
-    uuid: string,
-    options?: CallOptions & { lostAs?: string },
-  ): Promise<Buffer> {
+  async function read(service: string, uuid: string, options?: Call): Promise<Buffer> {
     const one = await characteristic(service, uuid, options);
     const value = await call<Buffer>(`reading ${uuid}`, done => one.read(done), options);
     if (value.length === 0) throw new Error(`the device refused the read of ${uuid}`);
@@ -233,11 +225,12 @@ export function createLink(
     },
     async probe(service, uuid) {
       // A refusal shows that the device is there. If there is no answer, the read has closed the link.
-      const lostAs = 'the device no longer answers';
-      const isThere =
-        !isStalled && (await characteristicsOf(service).catch(() => null))?.has(plainUuid(uuid));
+      const asked = { lostAs: 'the device no longer answers', unlessStalled: true };
+      const known = isStalled ? null : await characteristicsOf(service, asked).catch(() => null);
+      const isThere = known?.has(plainUuid(uuid)) === true;
+      if (isThere) await read(service, uuid, asked).catch(() => {});
       const lost = { lostAs: 'the adapter no longer has this connection' };
-      await (isThere ? read(service, uuid, { lostAs }) : readSignal(lost)).catch(() => {});
+      if (!isThere || isStalled) await readSignal(lost).catch(() => {});
     },
     signal: () => readSignal({ optional: true }).catch(() => null),
     get hasDataLength() {

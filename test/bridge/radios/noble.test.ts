@@ -655,6 +655,25 @@ for (const library of LIBRARIES) {
     t.regex(await link.closed, /the adapter no longer has this connection/);
   });
 
+  test.serial(
+    `${name}: a test of the link does not wait behind an optional request without answer`,
+    async t => {
+      const { pendant, connect } = setUp(t, library, { attMs: SHORT_MS });
+      pendant.faults.silent.add('2a19');
+      const link = await connect();
+      await readCodec(link);
+      await link.properties(BATTERY_SERVICE, BATTERY_LEVEL); // which leaves the read alone
+      const battery = link.read(BATTERY_SERVICE, BATTERY_LEVEL, { optional: true });
+      await settled(); // it has been sent
+      const [refused] = await Promise.allSettled([battery, link.probe(AUDIO_SERVICE, AUDIO_CODEC)]);
+      t.is(refused.status, 'rejected');
+      t.is(await Promise.race([link.closed, 'open']), 'open');
+      pendant.slipAway();
+      await link.probe(AUDIO_SERVICE, AUDIO_CODEC);
+      t.regex(await link.closed, /the adapter no longer has this connection/);
+    },
+  );
+
   test.serial(`${name}: characteristics are found in all services with the same UUID`, async t => {
     const pendant: Partial<PendantOptions> = {
       services: ([audio, ...others]) => [
