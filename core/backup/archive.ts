@@ -8,12 +8,14 @@ import { open } from 'node:fs/promises';
 import { PassThrough, Readable, type Transform, type Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
-import { createZstdCompress, createZstdDecompress } from 'node:zlib';
+import { constants, createZstdCompress, createZstdDecompress } from 'node:zlib';
 import { type Extract, extract, pack } from 'tar-stream';
 import { z } from 'zod';
 import { AppError } from '../runtime/errors.ts';
 
 const MANIFEST = 'manifest.json';
+/** Ends the compressed data with a checksum, which covers the manifest as well. */
+const CHECKED = { [constants.ZSTD_c_checksumFlag]: 1 };
 /** The database as a SQLite file, wherever it lay. */
 export const DATABASE = 'earshot.db';
 /** Enough for some 250,000 files. */
@@ -73,7 +75,11 @@ export async function writeArchive(
   })();
   filling.catch(error => tar.destroy(error));
   const compressed = new PassThrough();
-  const compressing = pipeline(tar as unknown as Readable, createZstdCompress(), compressed);
+  const compressing = pipeline(
+    tar as unknown as Readable,
+    createZstdCompress({ params: CHECKED }),
+    compressed,
+  );
   const output = recipients.length === 0 ? compressed : await encrypt(compressed, recipients);
   const file = createWriteStream(target, { flags: 'wx', mode: 0o600, flush: true });
   await Promise.all([filling, compressing, pipeline(output, file)]);
