@@ -177,36 +177,6 @@ export function Show<T>({
   return <Skeleton />;
 }
 
-/**
- * Checkbox of which each change is stored at once. Until that is done it shows the user's choice, even if the old value is
- * loaded again meanwhile.
- */
-export function StoredCheck({
-  checked,
-  label,
-  store,
-}: {
-  checked: boolean;
-  /** Where no label element encloses it. */
-  label?: string;
-  /** Resolves when the change is stored and shown, or the user has been told why it is not. */
-  store: (checked: boolean) => Promise<unknown>;
-}) {
-  const [chosen, setChosen] = useState<boolean | null>(null);
-  return (
-    <input
-      type="checkbox"
-      checked={chosen ?? checked}
-      aria-label={label}
-      onChange={event => {
-        const choice = event.currentTarget.checked;
-        setChosen(choice);
-        void store(choice).finally(() => setChosen(null));
-      }}
-    />
-  );
-}
-
 // ── temporary messages ──────────────────────────────────────────────────────────────────────────────────────────────
 
 interface Toast {

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
 import { Chart } from '../chart.tsx';
-import { Dialog, Empty, Icon, later, Page, Show, StoredCheck, sayError, useLoaded } from '../components.tsx';
+import { Dialog, Empty, Icon, later, Page, Show, sayError, useLoaded } from '../components.tsx';
 import type { Goal, GoalDay, GoalSuggestion } from '../data.ts';
-import { Conflict, currentOf } from '../editing.tsx';
+import { Conflict, currentOf, StoredCheck } from '../editing.tsx';
 import { shortDate } from '../format.ts';
 import { messageOf } from '../notices.tsx';
 import { api, type Version } from '../session.ts';

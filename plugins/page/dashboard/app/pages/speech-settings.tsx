@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
-import { Show, StoredCheck, say, sayError, useLoaded } from '../components.tsx';
+import { Show, say, sayError, useLoaded } from '../components.tsx';
 import type { SpeechSettings } from '../data.ts';
+import { StoredCheck } from '../editing.tsx';
 import { api } from '../session.ts';
 import { language, t } from '../texts.ts';
 

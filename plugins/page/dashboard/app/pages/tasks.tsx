@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
-import { Dialog, Empty, Icon, later, Page, Show, StoredCheck, sayError, useLoaded } from '../components.tsx';
+import { Dialog, Empty, Icon, later, Page, Show, sayError, useLoaded } from '../components.tsx';
 import type { Task } from '../data.ts';
-import { Conflict, currentOf } from '../editing.tsx';
+import { Conflict, currentOf, StoredCheck } from '../editing.tsx';
 import { lineAddress, localDay, shortDate } from '../format.ts';
 import { messageOf } from '../notices.tsx';
 import { SelectButton, type Selection, SelectionBar, useSelection } from '../selection.tsx';
