@@ -55,8 +55,9 @@ export async function openPage(
   page.on('pageerror', error => complaints.push(`error: ${error.message}`));
   page.on('console', message => {
     // The page learns from a 401 that nobody is signed in.
-    const isRefusal = /status of 401/.test(message.text()) && message.location().url.includes('/v1/auth/');
-    if (message.type() === 'error' && !isRefusal) complaints.push(`console: ${message.text()}`);
+    const { url } = message.location();
+    const isRefusal = /status of 401/.test(message.text()) && url.includes('/v1/auth/');
+    if (message.type() === 'error' && !isRefusal) complaints.push(`console: ${message.text()} ${url}`);
   });
   return { page, complaints };
 }

@@ -39,7 +39,7 @@ export function SpeechForm() {
       },
       error => {
         sayError(error);
-        return settings.reload();
+        void settings.reload();
       },
     );
   return (

@@ -146,7 +146,12 @@ export function TaskRow({
         <StoredCheck
           checked={task.completed}
           label={`${t.value.taskDone}: ${task.description}`}
-          store={completed => api('PATCH', path, { completed }).catch(sayError).then(reload)}
+          store={completed =>
+            api('PATCH', path, { completed }).then(reload, error => {
+              sayError(error);
+              void reload(); // it may have been changed elsewhere
+            })
+          }
         />
       )}
       <span class="row-body">
