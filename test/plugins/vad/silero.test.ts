@@ -169,8 +169,6 @@ test('speech after a pause is a separate utterance', async t => {
   t.is(found.length, 2);
 });
 
-// ── the network ─────────────────────────────────────────────────────────────────────────────────────────────────
-
 test('utterances begin and end at the same samples, however the audio is split', async t => {
   const sound = join(silence(0.5), ...FIXTURES.flatMap(name => [speech(name), silence(1)]));
   const whole = await utterances(sound, sound.length);
@@ -178,6 +176,8 @@ test('utterances begin and end at the same samples, however the audio is split',
   for (const samples of [160, 1600, 5000, 7999, 20_000])
     t.deepEqual(await utterances(sound, samples), whole, `${samples} at once`);
 });
+
+// ── the network ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 test("the network's results equal those of ONNX Runtime with the same file", async t => {
   // ONNX Runtime 1.30, every eighth window.
