@@ -20,7 +20,8 @@ export function buildDashboard(root, { say }) {
   const node = join(root, 'node_modules', 'node', 'bin', 'node'); // ours: Vite needs a newer one than this may be
   const config = join(root, PAGE, 'vite.config.ts');
   const built = join(root, PAGE, 'built');
-  const fresh = `${built}-${process.pid}`; // who reads it meanwhile finds all or nothing of it
+  const fresh = `${built}-${process.pid}`;
+  const old = `${fresh}-old`;
   const { status, stdout, stderr } = spawnSync(
     existsSync(node) ? node : process.execPath,
     [vite, 'build', '--config', config, '--outDir', fresh],
@@ -28,8 +29,10 @@ export function buildDashboard(root, { say }) {
     { cwd: root, encoding: 'utf8', env: { NODE_ENV: 'production' } },
   );
   if (status !== 0) throw new Error(`The dashboard cannot be built:\n${stdout ?? ''}${stderr ?? ''}`);
-  rmSync(built, { recursive: true, force: true });
+  // Renamed, not removed first: a server that runs meanwhile goes without the files for a moment only.
+  if (existsSync(built)) renameSync(built, old);
   renameSync(fresh, built);
+  rmSync(old, { recursive: true, force: true });
   say(stderr.trim());
 }
 
