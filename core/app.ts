@@ -28,14 +28,9 @@ import { openSpool } from './listen/spool/spool.ts';
 import { createPhotoIndex } from './pipeline/describe.ts';
 import { createGivenUp } from './pipeline/finish.ts';
 import { createReprocessGivenUp } from './pipeline/reprocess.ts';
-import {
-  BUILTIN_PLUGINS,
-  builtinsOf,
-  choicesOf,
-  localRecognisers,
-  notChosen,
-} from './plugin-host/builtin.ts';
+import { BUILTIN_PLUGINS, builtinsOf, choicesOf, notChosen } from './plugin-host/builtin.ts';
 import { createPluginHost, type PluginLimits } from './plugin-host/plugin-host.ts';
+import { localRecognisers } from './plugin-host/selection.ts';
 import { createPluginStarts } from './plugin-host/starts.ts';
 import { AppError, toAppError } from './runtime/errors.ts';
 import { recordInstallation, refuseLostDatabase } from './runtime/installation.ts';
@@ -379,7 +374,7 @@ export async function openRecognisers({
   stop(): Promise<void>;
 }> {
   const { config } = loaded;
-  const names = localRecognisers(config);
+  const names = await localRecognisers({ builtin: BUILTIN_PLUGINS, config: loaded });
   const needed = [...names, ...builtinsOf('vad')];
   const plugins = Object.fromEntries(
     Object.entries(config.plugins).filter(([name]) => needed.includes(name)),

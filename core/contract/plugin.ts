@@ -38,12 +38,17 @@ export interface Plugin<Options = never> {
   /** Description for people: what it is, and its purpose. */
   title: string;
   /**
+   * Names what it sends over the network, as the subject of a sentence: `Speech`, `What was said`. It is shown with the
+   * title, and `earshot recogniser` does not serve such a recogniser. Absent: nothing.
+   */
+  sends?: string;
+  /**
    * Schema of its options. Core passes in zod, so a plugin needs no package for it. Mark a secret with
    * `.meta({ secret: true })`: it may then also come from a file, and is never printed. Mark the path of a program or
    * library to run with `.meta({ fileOnly: true })`: operators cannot set it on the page.
    */
   options?: (zod: typeof z) => z.ZodType<Options>;
-  /** Opens resources and returns capabilities, within 10 seconds. After a failure, the `onStop` handlers run. */
+  /** Opens resources and returns capabilities, within 30 seconds. After a failure, the `onStop` handlers run. */
   setup(context: PluginContext<Options>): Capabilities | Promise<Capabilities>;
   /**
    * Reports its state to `earshot doctor`, without `setup`, while a server may run on the same data. It

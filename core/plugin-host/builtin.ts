@@ -1,7 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { extname } from 'node:path';
-import { type Config, sttNames } from '../../config/schema.ts';
-import { AppError } from '../runtime/errors.ts';
+import type { Config } from '../../config/schema.ts';
 import type { Choices } from './selection.ts';
 
 const PLUGINS = new URL('../../plugins/', import.meta.url);
@@ -45,22 +44,6 @@ export function choicesOf(config: Config) {
 export function notChosen(chosen: readonly string[]): string[] {
   return BUILTINS.filter(({ name, kind }) => CHOSEN_KINDS.includes(kind) && !chosen.includes(name)).map(
     ({ name }) => name,
-  );
-}
-
-/** Built-in recognisers that send speech to another machine. */
-const REMOTE_RECOGNISERS = ['custom-stt', 'deepgram', 'openai', 'vosk', 'wyoming'];
-
-/**
- * Returns the configured recognisers that work on this machine, and those of third parties.
- * @throws {AppError} `config_error` where there are none
- */
-export function localRecognisers(config: Config): string[] {
-  const names = sttNames(config).filter(name => !REMOTE_RECOGNISERS.includes(name));
-  if (names.length > 0) return names;
-  throw new AppError(
-    'config_error',
-    'stt names no recogniser that works on this machine; name one in the configuration: stt: [sherpa-onnx]',
   );
 }
 

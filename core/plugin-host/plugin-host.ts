@@ -110,7 +110,7 @@ export interface PluginHostOptions {
   fetchUser?: FetchUser;
   /** Leaves out third parties' plugins that ended the last starts. */
   starts?: PluginStarts;
-  /** Limits in milliseconds: 30,000 to import the module, 10,000 for `setup`, 5,000 for each `onStop` handler. */
+  /** Limits in milliseconds: 30,000 to import the module, 30,000 for `setup`, 5,000 for each `onStop` handler. */
   limits?: PluginLimits;
 }
 
@@ -380,7 +380,7 @@ export function createPluginHost(options: PluginHostOptions): PluginHost {
     const asked = names ? names.flatMap(name => entries.filter(entry => entry.name === name)) : entries;
     return asked.flatMap(({ name, plugin, keeper }): Loaded<C>[] => {
       const value = keeper.capabilities()?.[capability];
-      return value ? [{ name, title: plugin?.title ?? name, value }] : [];
+      return value ? [{ name, title: titleOf(plugin) ?? name, value }] : [];
     });
   }
 
@@ -410,7 +410,7 @@ export function createPluginHost(options: PluginHostOptions): PluginHost {
       const { state, error } = keeper.state();
       return {
         name,
-        title: plugin?.title ?? name,
+        title: titleOf(plugin) ?? name,
         state,
         reason: error && { code: error.code, message: error.message },
         capabilities: capabilitiesOf(keeper),
@@ -456,6 +456,11 @@ export function createPluginHost(options: PluginHostOptions): PluginHost {
   }
 
   return { loadStorage, loadAll, list, get, status, options: optionsOf, change, retry, stop };
+}
+
+/** Returns the description that people see; undefined: the plugin is not loaded yet. */
+function titleOf(plugin: LoadedPlugin | null): string | undefined {
+  return plugin?.sends ? `${plugin.title}. ${plugin.sends} is sent there` : plugin?.title;
 }
 
 function refuseState(name: string): never {

@@ -2,7 +2,9 @@ import { basename, dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ConfigError, type LoadedConfig } from '../../config/load.ts';
 import { nearest } from '../../config/nearest.ts';
-import type { PluginSource } from './loader.ts';
+import { sttNames } from '../../config/schema.ts';
+import { AppError } from '../runtime/errors.ts';
+import { importPlugin, type PluginSource } from './loader.ts';
 import { CAPABILITIES } from './shapes.ts';
 
 /** A plugin that may be loaded: built in, or named by `use:` in the configuration. */
@@ -56,6 +58,27 @@ export function knownPlugins({ builtin, config, wanted = {} }: Selection): Known
     };
   });
   return [...foreign, ...own];
+}
+
+/**
+ * Lists the configured recognisers that work on this machine, in order. One that cannot be loaded is among them: the
+ * plugin host reports it.
+ * @throws {AppError} `config_error` where there are none
+ */
+export async function localRecognisers({ builtin, config }: Selection): Promise<string[]> {
+  const known = knownPlugins({ builtin, config });
+  const isLocal = async (name: string) => {
+    const source = known.find(each => each.name === name);
+    const plugin = source && (await importPlugin(source).catch(() => undefined));
+    return plugin?.sends === undefined;
+  };
+  const names = sttNames(config.config);
+  const local = await Promise.all(names.map(isLocal));
+  if (local.includes(true)) return names.filter((_, at) => local[at]);
+  throw new AppError(
+    'config_error',
+    'stt names no recogniser that works on this machine; name one in the configuration: stt: [sherpa-onnx]',
+  );
 }
 
 function refuseClash(config: LoadedConfig, name: string, use: unknown): [] {

@@ -42,6 +42,7 @@ export const PluginShape = z.looseObject(
     name: z.string('must be text').regex(NAME, 'must be small letters, digits and dashes'),
     api: z.literal(1, { error: ({ input }) => `must be 1, not ${JSON.stringify(input)}` }),
     title: z.string('must be text').trim().min(1, 'must not be empty'),
+    sends: z.string('must be text').trim().min(1, 'must not be empty').optional(),
     options: callable.optional(),
     setup: callable,
     diagnose: callable.optional(),

@@ -21,8 +21,8 @@ const MAX_BODY_BYTES = 32 * 1024 * 1024;
 export default {
   name: 'openai-embedder',
   api: 1,
-  title:
-    "Meaning by any server with OpenAI's embeddings endpoint: Ollama, llama.cpp, vLLM, or OpenAI's own. What is searched in is sent there",
+  title: "Meaning by any server with OpenAI's embeddings endpoint: Ollama, llama.cpp, vLLM, or OpenAI's own",
+  sends: 'What is searched in',
   options: z =>
     z.strictObject({
       baseUrl: serverAddress(z)

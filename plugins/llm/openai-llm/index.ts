@@ -18,7 +18,8 @@ export default {
   name: 'openai-llm',
   api: 1,
   title:
-    "Language models on any server with OpenAI's chat endpoint: Ollama, llama.cpp, vLLM, or OpenAI's own. What was said is sent there",
+    "Language models on any server with OpenAI's chat endpoint: Ollama, llama.cpp, vLLM, or OpenAI's own",
+  sends: 'What was said',
   options: z =>
     z.strictObject({
       baseUrl: serverAddress(z)

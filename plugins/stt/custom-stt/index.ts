@@ -19,7 +19,8 @@ export default {
   name: 'custom-stt',
   api: 1,
   title:
-    'A recognition service of your own: audio as binary messages over a WebSocket, segments as JSON back. Speech is sent there',
+    'A recognition service of your own: audio as binary messages over a WebSocket, segments as JSON back',
+  sends: 'Speech',
   options: z =>
     z.strictObject({
       url: z

@@ -21,7 +21,8 @@ const SLACK_SAMPLES = 160;
 export default {
   name: 'deepgram',
   api: 1,
-  title: "Deepgram's streaming recognition, in the cloud or on premises. Speech is sent there",
+  title: "Deepgram's streaming recognition, in the cloud or on premises",
+  sends: 'Speech',
   options: z =>
     z.strictObject({
       apiKey: accountKey(z).describe('Key of your account'),

@@ -35,8 +35,8 @@ const CODE = /^[a-z][a-z0-9_]{0,63}$/;
 export default {
   name: 'openai',
   api: 1,
-  title:
-    "Any server with OpenAI's transcription endpoint: whisper.cpp, speaches, LocalAI, or OpenAI's own. Speech is sent there",
+  title: "Any server with OpenAI's transcription endpoint: whisper.cpp, speaches, LocalAI, or OpenAI's own",
+  sends: 'Speech',
   options: z =>
     z.strictObject({
       baseUrl: serverAddress(z)

@@ -15,7 +15,8 @@ const SAMPLE_RATE = 16_000;
 export default {
   name: 'vosk',
   api: 1,
-  title: 'A vosk-server, over its WebSocket. Speech is sent there',
+  title: 'A vosk-server, over its WebSocket',
+  sends: 'Speech',
   options: z =>
     z.strictObject({
       url: z

@@ -26,8 +26,8 @@ const CHUNK_SAMPLES = 1600;
 export default {
   name: 'wyoming',
   api: 1,
-  title:
-    "A recogniser that speaks Home Assistant's Wyoming protocol, such as faster-whisper. Speech is sent there",
+  title: "A recogniser that speaks Home Assistant's Wyoming protocol, such as faster-whisper",
+  sends: 'Speech',
   options: z =>
     z.strictObject({
       host: z.string().trim().min(1).default('127.0.0.1').describe('Address of the server'),

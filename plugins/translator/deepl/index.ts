@@ -18,7 +18,8 @@ const MAX_BODY_BYTES = 256 * 1024;
 export default {
   name: 'deepl',
   api: 1,
-  title: 'Translation by DeepL, with an account there. What was said is sent there',
+  title: 'Translation by DeepL, with an account there',
+  sends: 'What was said',
   options: z =>
     z.strictObject({
       apiKey: accountKey(z).describe('Key of the account; one of a free account ends with :fx'),

@@ -16,7 +16,8 @@ const MAX_BODY_BYTES = 256 * 1024;
 export default {
   name: 'libretranslate',
   api: 1,
-  title: 'Translation by a LibreTranslate server, on your network or elsewhere. What was said is sent there',
+  title: 'Translation by a LibreTranslate server, on your network or elsewhere',
+  sends: 'What was said',
   options: z =>
     z.strictObject({
       baseUrl: serverAddress(z)

@@ -151,7 +151,7 @@ test('a third party’s TypeScript is loaded by path, with its options, a privat
   t.deepEqual(first.status().slice(0, 1), [
     {
       name: 'acme-stt',
-      title: 'Acme speech to text',
+      title: 'Acme speech to text. Speech is sent there',
       state: 'ready',
       reason: null,
       capabilities: ['stt'],
