@@ -11,6 +11,8 @@ export interface Model {
   cores?: number;
   /** It answers while people speak; otherwise once an utterance has ended. Absent: it does not. */
   live?: boolean;
+  /** Plugin that uses it in a second pass, where that is not the one whose directory holds it. */
+  runBy?: string;
   /** Its text has capitals and punctuation. */
   punctuation?: boolean;
   /** Per cent of words; null or absent: not measured. */

@@ -166,27 +166,20 @@ function filesByHand({ files }: Model, directory: string): string {
   return `${all.map(({ name }) => name).join(', ')} from ${base} to ${directory}`;
 }
 
-/**
- * Plugin for the second pass that corresponds to one for live speech: it runs models that are too slow for live
- * speech.
- */
-const SECOND_PASS: Readonly<Record<string, string>> = { 'sherpa-onnx': 'sherpa-final' };
-
 /** Describes the configuration, if any, that makes the server use the model. */
 function useOf(name: string, model: Model, isDefault: boolean, loaded: LoadedConfig): string {
   const { llm, speakers } = loaded.config;
-  const plugin = model.live === false ? (SECOND_PASS[model.plugin] ?? model.plugin) : model.plugin;
+  const plugin = model.runBy ?? model.plugin;
   const stt = sttNames(loaded.config);
   const options = z.looseObject({ model: z.string().optional() });
   const chosen = z
     .object({ model: z.string().optional() })
     .parse(loaded.pluginOptions(plugin, options).values).model;
   const isUsed = chosen === undefined ? isDefault : chosen === name;
-  const isSpeaker = plugin === 'sherpa-speakers';
-  const present = isLanguageModel(model) ? llm : isSpeaker ? speakers : stt;
+  const present = isLanguageModel(model) ? llm : recognisesSpeech(model) ? stt : speakers;
   const order = isLanguageModel(model)
     ? `llm: [${[plugin, ...llm].join(', ')}]`
-    : isSpeaker
+    : !recognisesSpeech(model)
       ? `speakers: [${[plugin, ...speakers].join(', ')}]`
       : plugin === model.plugin
         ? `stt: [${[plugin, ...stt].join(', ')}]`

@@ -34,7 +34,7 @@ async function checkout(origin: string, size = BYTES.length) {
     'whisper-small': { ...model, wordErrors: 8.59 },
     'sherpa-tiny': { ...sherpa, live: true, punctuation: true },
     'chat-small': { ...model, plugin: 'llama', kind: 'instruct' },
-    'sherpa-large': { ...sherpa, live: false, files: { ...files, tokens } },
+    'sherpa-large': { ...sherpa, live: false, runBy: 'sherpa-final', files: { ...files, tokens } },
   };
   const defaults = { whisper: 'whisper-base', 'sherpa-onnx': 'sherpa-tiny' };
   await writeFile(join(tree, 'config/models.json'), JSON.stringify({ defaults, models }));
