@@ -17,8 +17,11 @@ import { lc3Sound, pcmSound } from '../../helpers/wearable-sound.ts';
 process.setMaxListeners(100); // every library instance listens for the exit of the process
 const clock = createClock(Date.now);
 const log = pino({ level: 'silent' });
-/** Clock that shortens the sleeps of the driver. */
-const hasty = { now: Date.now, sleep: (ms: number, signal?: AbortSignal) => clock.sleep(ms / 20, signal) };
+/** Clock that shortens the sleeps of the driver, of 1 s at most, and leaves time limits, which are longer, as they are. */
+const hasty = {
+  now: Date.now,
+  sleep: (ms: number, signal?: AbortSignal) => clock.sleep(ms > 1000 ? ms : ms / 20, signal),
+};
 
 interface Heard extends RecordingInfo {
   frames: { hex: string; lostMs: number }[];
