@@ -101,9 +101,11 @@ test('another program on the glasses is ended first', async t => {
   // The program of this connection still runs when the next one begins, as after a loss that the glasses miss.
   glasses.runsOn = true;
   glasses.dropLink();
+  const programs = () => glasses.statements.filter(statement => statement.startsWith('pcall')).length;
+  await eventually(() => programs() === 2);
   const before = count();
   await eventually(() => count() > before + 20);
-  t.is(glasses.statements.filter(statement => statement.startsWith('pcall')).length, 2);
+  t.is(programs(), 2);
 });
 
 test('a program that ends is started again, and given up with its words when it keeps ending', async t => {
