@@ -6,7 +6,7 @@ import type { SttProvider } from '../../../core/contract/plugin.ts';
 import { type KnownFile, readCatalogue } from '../../../plugins/kit/engine/model-file.ts';
 import { sttChecks, utteranceOf } from '../../../plugins/kit/suites/stt.ts';
 import whisper, { PACKAGE } from '../../../plugins/stt/whisper/index.ts';
-import { crash, run } from './context.ts';
+import { crash, run, unhurriedClock } from './context.ts';
 import { writeGgmlToneModel } from './ggml-tone-model.ts';
 import { sounds } from './tone-model.ts';
 
@@ -89,7 +89,7 @@ test('whisper rejects a file that is not a model, one that was truncated, and on
   const { model } = await toneModel(t);
   const whole = await readFile(model);
   const refuses = (message: RegExp) =>
-    t.throwsAsync(run(whisper, { model }), { code: 'config_error', message });
+    t.throwsAsync(run(whisper, { model }, undefined, unhurriedClock), { code: 'config_error', message });
 
   await truncate(model, 700_000);
   const { message } = (await refuses(/is no model that whisper\.cpp can load; name another file/)) ?? {};
