@@ -168,22 +168,18 @@ function filesByHand({ files }: Model, directory: string): string {
 
 /** Describes the configuration, if any, that makes the server use the model. */
 function useOf(name: string, model: Model, isDefault: boolean, loaded: LoadedConfig): string {
-  const { llm, speakers } = loaded.config;
   const plugin = model.runBy ?? model.plugin;
-  const stt = sttNames(loaded.config);
   const options = z.looseObject({ model: z.string().optional() });
   const chosen = z
     .object({ model: z.string().optional() })
     .parse(loaded.pluginOptions(plugin, options).values).model;
   const isUsed = chosen === undefined ? isDefault : chosen === name;
-  const present = isLanguageModel(model) ? llm : recognisesSpeech(model) ? stt : speakers;
-  const order = isLanguageModel(model)
-    ? `llm: [${[plugin, ...llm].join(', ')}]`
-    : !recognisesSpeech(model)
-      ? `speakers: [${[plugin, ...speakers].join(', ')}]`
-      : plugin === model.plugin
-        ? `stt: [${[plugin, ...stt].join(', ')}]`
-        : `stt: { live: [${stt.join(', ')}], final: ${plugin} }`;
+  const key = isLanguageModel(model) ? 'llm' : recognisesSpeech(model) ? 'stt' : 'speakers';
+  const present = key === 'stt' ? sttNames(loaded.config) : loaded.config[key];
+  const order =
+    plugin === model.plugin
+      ? `${key}: [${[plugin, ...present].join(', ')}]`
+      : `stt: { live: [${present.join(', ')}], final: ${plugin} }`;
   const lines = [
     ...(present.includes(plugin) ? [] : [order]),
     ...(isUsed ? [] : [`plugins:\n  ${plugin}:\n    model: ${name}`]),
