@@ -144,7 +144,7 @@ export function createListen(options: ListenOptions): Listen {
   const unsent = createUnsent({
     maxBytes: limits.maxUnsentBytes,
     maxTotalBytes: limits.maxUnsentTotalBytes,
-    onTooMuch: socket => closeSocket(socket, CLOSE.policy, 'slow consumer'),
+    onTooMuch: socket => closeSocket(socket, CLOSE.policy, 'slow consumer', clock),
   });
   let connections = 0;
   const begun = new WeakMap<IncomingMessage, Begun>();
@@ -321,17 +321,18 @@ export function createListen(options: ListenOptions): Listen {
       if (stopping.signal.aborted) throw new Refusal(CLOSE.restarting, STOPPING);
       const caller = principal
         ? { principal, check: () => credentials.authenticate(request.headers.authorization) }
-        : await signIn({ socket, wire: request.socket, inbox, valve, signal: stopping.signal }, token =>
-            webLogin(token, request, client, entry),
+        : await signIn(
+            { socket, wire: request.socket, inbox, valve, signal: stopping.signal, clock },
+            token => webLogin(token, request, client, entry),
           ).finally(entry.stopWaiting);
       life.on('authenticated');
       if (entry.seat) pace.share(entry.seat.bucket);
       await converse(socket, request, caller, client, socketLog);
-      closeSocket(socket, CLOSE.normal, '');
+      closeSocket(socket, CLOSE.normal, '', clock);
     } catch (error) {
       if (error instanceof Refusal && error.closeCode === CLOSE.unsupportedAudio)
         options.metrics.utterance('invalid_input');
-      refuse(socket, error, client.send, socketLog);
+      refuse(socket, error, { send: client.send, log: socketLog, clock });
     } finally {
       stopWatching();
       life.on(life.state === 'authenticating' ? 'refused' : 'closed');
@@ -383,7 +384,7 @@ export function createListen(options: ListenOptions): Listen {
       letGo(code, reason) {
         if (seat) seat.isLeaving = true;
         client.inbox.end();
-        closeSocket(socket, code, reason);
+        closeSocket(socket, code, reason, clock);
       },
       done,
     };
@@ -461,7 +462,7 @@ export function createListen(options: ListenOptions): Listen {
       entry.hasSent = false;
       if (socket.isPaused) return;
       if (idleMs() > limits.idleMs)
-        return closeSocket(socket, CLOSE.goingAway, `no message for ${limits.idleMs} ms`);
+        return closeSocket(socket, CLOSE.goingAway, `no message for ${limits.idleMs} ms`, clock);
       if (missed >= MISSED_PONGS) return socket.terminate();
       missed += 1;
       socket.ping();

@@ -2,6 +2,7 @@
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import { z } from 'zod';
+import type { Clock } from '../../contract/model.ts';
 import { CLOSE } from '../protocol.ts';
 import { closeSocket } from './closing.ts';
 import type { Inbox } from './inbox.ts';
@@ -20,6 +21,7 @@ interface SignInOptions {
   valve: Valve;
   /** Ends the wait for the first message. */
   signal: AbortSignal;
+  clock: Clock;
 }
 
 /**
@@ -27,10 +29,10 @@ interface SignInOptions {
  * @param check gets null where the message contains no token, or came too late
  */
 export async function signIn<T>(
-  { socket, wire, inbox, valve, signal }: SignInOptions,
+  { socket, wire, inbox, valve, signal, clock }: SignInOptions,
   check: (token: string | null) => Promise<T>,
 ): Promise<T> {
-  const unlimit = limitSignIn(socket, wire);
+  const unlimit = limitSignIn(socket, wire, clock);
   const hold = () => valve.hold('sign-in');
   socket.once('message', hold);
   try {
@@ -75,14 +77,14 @@ function tokenOf(bytes: Buffer): string | null {
  * Closes a client that sends more than a sign-in needs before its first message is complete. Returns a function that
  * lifts the limit.
  */
-function limitSignIn(socket: WebSocket, wire: Socket): () => void {
+function limitSignIn(socket: WebSocket, wire: Socket, clock: Clock): () => void {
   let bytes = 0;
   let isOver = false;
   const count = (chunk: Buffer) => {
     bytes += chunk.length;
     if (isOver || bytes <= MAX_SIGN_IN_BYTES) return; // the chunk may have completed the message
     stop();
-    closeSocket(socket, CLOSE.tooBig, `more than ${MAX_SIGN_IN_BYTES} bytes before the sign-in`);
+    closeSocket(socket, CLOSE.tooBig, `more than ${MAX_SIGN_IN_BYTES} bytes before the sign-in`, clock);
     socket.pause(); // or the rest of the message would still be read
   };
   const stop = () => {

@@ -85,7 +85,7 @@ export function createCustomService({ recognition, token, limits, clock, log }: 
       leaving.abort(error);
       idle.end();
       send({ type: 'Error', code: error.code, message: error.message });
-      closeSocket(socket, CLOSE_CODES[error.code] ?? CLOSE.failed, error.message);
+      closeSocket(socket, CLOSE_CODES[error.code] ?? CLOSE.failed, error.message, clock);
     }
 
     function send(message: object) {
@@ -102,7 +102,7 @@ export function createCustomService({ recognition, token, limits, clock, log }: 
         sent += 1;
       }
       if (sent === 0) send({ segments: [] });
-      closeSocket(socket, CLOSE.normal, '');
+      closeSocket(socket, CLOSE.normal, '', clock);
     }
 
     socket.on('message', (data: Buffer, isBinary) => {

@@ -11,6 +11,7 @@ import { PACKAGE } from '../../../plugins/vectors/qdrant/server.ts';
 import { temporaryDirectory } from '../../helpers/domain.ts';
 import { manualClock } from '../../helpers/manual-clock.ts';
 import { startQdrantServer } from '../../helpers/qdrant-server.ts';
+import { unhurriedClock } from '../stt/context.ts';
 import { startIndex } from './context.ts';
 
 /** A local server, if there is one. */
@@ -25,7 +26,7 @@ async function server(t: ExecutionContext) {
   return started;
 }
 
-async function start(t: ExecutionContext, options: Record<string, unknown>, clock?: Clock) {
+async function start(t: ExecutionContext, options: Record<string, unknown>, clock: Clock = unhurriedClock) {
   const running = await startIndex(qdrant, await temporaryDirectory(t), options, clock);
   t.teardown(() => running.stop());
   return running;
