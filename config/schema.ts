@@ -192,7 +192,9 @@ export const ConfigSchema = z.strictObject({
         .int()
         .min(50)
         .default(10_000)
-        .describe('Interval between WebSocket pings; two missed pongs close the socket'),
+        .describe(
+          'Interval between WebSocket pings; a client that sends nothing after two of them is disconnected',
+        ),
       maxQueuedBytes: z
         .number()
         .int()

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import type { Clock } from '../contract/model.ts';
 import type { VadProvider } from '../contract/plugin.ts';
@@ -101,7 +102,7 @@ const EXPIRED = 'the ID token has expired: connect with a new one';
 /** Longest wait without looking at the clock, which may be adjusted meanwhile. */
 const LOOK_AT_CLOCK_MS = 60_000;
 /** Unanswered pings after which the peer counts as gone. */
-const MISSED_PONGS = 2;
+const UNANSWERED_PINGS = 2;
 /** Longest interval at which a conversation with pending text is kept open. */
 const TOUCH_MS = 5000;
 
@@ -307,7 +308,7 @@ export function createListen(options: ListenOptions): Listen {
       options.metrics.watch('answers', () => unsent.of(socket)),
     );
     socket.once('close', pace.end);
-    const stopWatching = watchPulse(socket, entry, () => clock.now() - lastInboundAt);
+    const stopWatching = watchPulse(socket, request.socket, entry, () => clock.now() - lastInboundAt);
     const client: Client = {
       owner: null,
       inbox,
@@ -449,13 +450,11 @@ export function createListen(options: ListenOptions): Listen {
 
   /**
    * Pings the client (also by a text message where nothing else was sent), and closes a connection that stays silent
-   * too long. A socket that the server itself has paused cannot answer, and is left alone.
+   * too long. Whatever arrives answers a ping: on a slow line, the pong waits behind all audio that is under way. A
+   * socket that the server itself has paused cannot answer, and is left alone.
    */
-  function watchPulse(socket: WebSocket, entry: Begun, idleMs: () => number) {
-    let missed = 0;
-    socket.on('pong', () => {
-      missed = 0;
-    });
+  function watchPulse(socket: WebSocket, wire: Socket, entry: Begun, idleMs: () => number) {
+    let [missed, read] = [0, wire.bytesRead];
     const ping: ServerEvent = { type: 'ping' };
     const timer = setInterval(() => {
       if (entry.life.state !== 'authenticating' && !entry.hasSent) unsent.send(socket, JSON.stringify(ping));
@@ -463,7 +462,9 @@ export function createListen(options: ListenOptions): Listen {
       if (socket.isPaused) return;
       if (idleMs() > limits.idleMs)
         return closeSocket(socket, CLOSE.goingAway, `no message for ${limits.idleMs} ms`, clock);
-      if (missed >= MISSED_PONGS) return socket.terminate();
+      if (wire.bytesRead > read) missed = 0;
+      read = wire.bytesRead;
+      if (missed >= UNANSWERED_PINGS) return socket.terminate();
       missed += 1;
       socket.ping();
     }, limits.heartbeatMs);

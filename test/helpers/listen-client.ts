@@ -14,6 +14,8 @@ export interface ListenClient {
     fits?: (event: Event & { type: T }) => boolean,
   ): Promise<Event & { type: T }>;
   closed: Promise<{ code: number; reason: string }>;
+  /** Resolves once the server has read everything sent before; rejects if the socket closes first. */
+  received(): Promise<void>;
   /** The latest version of each segment, by id. */
   segments(): WireSegment[];
 }
@@ -90,6 +92,15 @@ function watch(socket: WebSocket): ListenClient {
           reject(new Error(`closed with ${code} ${reason} before ${type}; had ${JSON.stringify(events)}`)),
         );
       });
+    },
+    async received() {
+      const ponged = once(socket, 'pong');
+      socket.ping();
+      const early = closed.then(({ code, reason }) => {
+        throw new Error(`closed with ${code} ${reason} before a pong`);
+      });
+      early.catch(() => {});
+      await Promise.race([ponged, early]);
     },
     segments() {
       const byId = new Map<string, WireSegment>();

@@ -65,7 +65,8 @@ function changed(stored: Stored, change: (segment: Segment) => Segment[]): Store
 }
 
 test('audio of a client that only sends is transcribed from disk after it has disconnected', async t => {
-  const core = await coreProcess(t, TONES_CONFIG);
+  // Sending without a pause, a client answers no ping.
+  const core = await coreProcess(t, { ...TONES_CONFIG, listen: { heartbeatMs: 600_000 } });
   const dice = createDice(7);
   const spoken: Spoken[] = [];
   for (const [device, source] of ['omi', 'friend', 'phone'].slice(0, amount(2, 3)).entries()) {
@@ -77,8 +78,7 @@ test('audio of a client that only sends is transcribed from disk after it has di
       client.socket.send(message.bytes);
       if (script.places.length === numbers) script.end();
     }
-    client.socket.ping();
-    await new Promise(resolve => client.socket.once('pong', resolve));
+    await client.received();
     await synced(core.url);
     await core.kill();
     await client.closed;

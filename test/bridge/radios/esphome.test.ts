@@ -266,7 +266,7 @@ test.serial('simulated proxy: after a restart of the proxy its wearable streams 
   const { devices, events } = await carry(t, radio);
   await eventually(() => (devices.counts()[0]?.frames ?? 0) >= 20);
   proxy.restart();
-  await eventually(() => devices.counts()[0]?.connections === 2);
+  await eventually(() => (devices.counts()[0]?.connections ?? 0) >= 2);
   const before = devices.counts()[0]?.frames ?? 0;
   await eventually(() => (devices.counts()[0]?.frames ?? 0) > before + 20);
   const reason = events.find(event => event.event === 'device' && event.state === 'disconnected');
@@ -605,7 +605,7 @@ test.serial(
     t.teardown(far.stop);
     const parts = [near, far].map((proxy, index) => ({
       name: `esphome:${index}`,
-      radio: radioOf(t, proxy, { limits: { connectMs: 500 } }),
+      radio: radioOf(t, proxy, { limits: { connectMs: 5000 } }),
     }));
     const radio = joinRadios(parts, { clock });
     t.teardown(radio.close);

@@ -38,10 +38,9 @@ const ready = (client: ListenClient) => client.until('service_status', event => 
 
 const newKey = ({ app }: TestServer, user: string) => app.commands.key({ user, scopes: ['listen'] });
 
-async function answers({ socket }: ListenClient): Promise<boolean> {
-  socket.ping();
-  await new Promise(resolve => socket.once('pong', resolve));
-  return socket.readyState === socket.OPEN;
+async function answers(client: ListenClient): Promise<boolean> {
+  await client.received();
+  return client.socket.readyState === client.socket.OPEN;
 }
 
 /** An account with two keys and a token, one of which will be revoked. */

@@ -197,8 +197,7 @@ test('random bytes as Opus are silence, and the session continues', async t => {
     client.socket.send(packet);
   }
   say(client, { type: 'finish_conversation' });
-  client.socket.ping();
-  await new Promise(resolve => client.socket.once('pong', resolve));
+  await client.received();
   t.is(client.socket.readyState, client.socket.OPEN);
   client.socket.close();
 });
@@ -515,9 +514,15 @@ test('a silent client is closed with 1001; a keep-alive counts as activity', asy
   t.is((await alive.closed).code, 1001);
 });
 
-test('a peer that answers no ping is disconnected', async t => {
+test('a peer that answers no ping is disconnected once it sends nothing either', async t => {
   const server = await openServer(t, { ...countingStt(), listen: { heartbeatMs: 100 } });
   const client = await connectListen(server.url, server.key, PCM, '/v4/listen', { autoPong: false });
+  const sending = setInterval(() => client.socket.send(Buffer.alloc(2)), 20);
+  let pings = 0;
+  client.socket.on('ping', () => pings++);
+  await eventually(() => pings >= 10 || client.socket.readyState !== client.socket.OPEN);
+  clearInterval(sending);
+  t.true(pings >= 10);
   t.is((await client.closed).code, 1006);
 });
 
@@ -569,8 +574,7 @@ test('a stopping server closes with 1012, and no speech is lost', async t => {
   });
   await client.until('service_status', event => event.status === 'ready');
   send(client, speech('budget'));
-  client.socket.ping();
-  await new Promise(resolve => client.socket.once('pong', resolve));
+  await client.received();
   await server.app.stop();
   t.is((await client.closed).code, 1012);
 
