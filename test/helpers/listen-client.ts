@@ -64,6 +64,10 @@ function watch(socket: WebSocket): ListenClient {
   const closed = new Promise<{ code: number; reason: string }>(resolve => {
     socket.on('close', (code, reason) => resolve({ code, reason: reason.toString('utf8') }));
   });
+  async function closedBefore(what: string): Promise<never> {
+    const { code, reason } = await closed;
+    throw new Error(`closed with ${code} ${reason} before ${what}; had ${JSON.stringify(events)}`);
+  }
   socket.on('error', () => {});
   socket.on('message', data => {
     const json: unknown = JSON.parse(String(data));
@@ -88,19 +92,12 @@ function watch(socket: WebSocket): ListenClient {
         };
         waiting.add(look);
         look();
-        closed.then(({ code, reason }) =>
-          reject(new Error(`closed with ${code} ${reason} before ${type}; had ${JSON.stringify(events)}`)),
-        );
+        closedBefore(type).catch(reject);
       });
     },
     async received() {
-      const ponged = once(socket, 'pong');
       socket.ping();
-      const early = closed.then(({ code, reason }) => {
-        throw new Error(`closed with ${code} ${reason} before a pong`);
-      });
-      early.catch(() => {});
-      await Promise.race([ponged, early]);
+      await Promise.race([once(socket, 'pong'), closedBefore('a pong')]);
     },
     segments() {
       const byId = new Map<string, WireSegment>();

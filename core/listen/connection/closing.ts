@@ -1,5 +1,4 @@
 /** Closing of connections by the server. */
-import { once } from 'node:events';
 import type { WebSocket } from 'ws';
 import type { Clock } from '../../contract/model.ts';
 import { waitAtMost } from '../../runtime/deadline.ts';
@@ -19,7 +18,8 @@ export function closeSocket(socket: WebSocket, code: number, reason: string, clo
   socket.resume();
   const fitting = Buffer.from(reason).subarray(0, MAX_REASON_BYTES).toString('utf8');
   socket.close(code, fitting.replace(/\uFFFD$/, ''));
-  void waitAtMost({ clock, limitMs: CLOSE_WAIT_MS }, once(socket, 'close')).then(() => socket.terminate());
+  const closed = new Promise(resolve => socket.once('close', resolve));
+  void waitAtMost({ clock, limitMs: CLOSE_WAIT_MS }, closed).then(() => socket.terminate());
 }
 
 /** Closes with the code and reason that fit `error`. Details of no use to the client are logged. */

@@ -141,8 +141,7 @@ test('Only unexpired tokens of this provider for this app are accepted', async t
   const live = await connectListen(url, good, { custom_stt: 'enabled' });
   await live.until('service_status', event => event.status === 'ready');
   clock.advance(Number(decodeJwt(good).exp) * 1000 + 29_000 - clock.now());
-  live.socket.ping();
-  await once(live.socket, 'pong');
+  await live.received();
   t.is(live.socket.readyState, live.socket.OPEN);
   clock.advance(1000);
   t.is((await live.closed).code, 1008);
